@@ -105,8 +105,10 @@ def compute_unmet(
            [0. , 1. ]])
     """
     n, width = distances.shape
-    asked, insisted = (np.broadcast_to(np.asarray(v), n) for v in (delta, importance))
-    missed = insisted[:, None] * (distances < asked[:, None])
+    asked, importances = (
+        np.broadcast_to(np.asarray(v), n) for v in (delta, importance)
+    )
+    missed = importances[:, None] * (distances < asked[:, None])
     unmet_importance = np.zeros((int(labels.max()) + 1, width))
     np.add.at(unmet_importance, labels, missed)
     return unmet_importance
@@ -206,7 +208,8 @@ def proven(data: Data, multipliers: Floats) -> float:
     """
     t, _ = data.pairs
     finite = np.where(np.isfinite(multipliers), multipliers, 0.0)
-    prices, spent = finite[:-1], max(float(finite[-1]), 0.0)
+    prices = finite[:-1]
+    spent = max(float(finite[-1]), 0.0)
     met = data.of_pairs(data.unmet)
     added, size = (data.table.T @ p for p in (prices, np.abs(prices)))
     size = met + spent * data.costs + size
@@ -223,7 +226,8 @@ def example() -> Data:
     count = np.array([[2, 0, 0], [2, 1, 0], [2, 1, 0], [2, 0, 0], [0, 0, 3]], float)
     sizes = count.sum(axis=1)
     insist = np.array([0.1, 1.0, 0.1])  # only the second category has hard wishes
-    table, slack = count.sum(axis=0)[None], np.full((1, 3), 3.0)
+    table = count.sum(axis=0)[None]
+    slack = np.full((1, 3), 3.0)
     return Data(sizes[:, None] - count, sizes[None], table, slack, count * insist, 6.0)
 
 

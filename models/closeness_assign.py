@@ -91,13 +91,13 @@ class Pairs:
         i, j, k = np.array(threes, int).reshape(-1, 3).T
         return number[i, j], number[j, k], number[i, k]
 
-    def mates(self, held: Floats) -> Floats:
+    def mates(self, amounts: Floats) -> Floats:
         """Return held (n, B) of the other record of each pair, (n, B, p); else 0."""
         i, j = self.ends
         p = np.arange(len(i))
-        of_mates = np.zeros((*held.shape, len(i)))
-        of_mates[i, :, p] = held[j]
-        of_mates[j, :, p] = held[i]
+        of_mates = np.zeros((*amounts.shape, len(i)))
+        of_mates[i, :, p] = amounts[j]
+        of_mates[j, :, p] = amounts[i]
         return of_mates
 
     def groups(self, joined: Bool) -> Labels:
@@ -187,7 +187,9 @@ def build(data: Data, language: str) -> Any:
 def _in_cvxpy(data: Data) -> Any:
     import cvxpy as cp
 
-    n, bins, s = len(data.x), data.ordered.m, data.sizes
+    n = len(data.x)
+    bins = data.ordered.m
+    s = data.sizes
     i, j = data.pairs.ends
     v = cp.Variable((n, len(s)), name="v", boolean=True)
     w = cp.Variable((len(i), len(s)), name="w", boolean=True)
@@ -217,8 +219,11 @@ def _in_pyomo(data: Data) -> Any:
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
-    d, s = data.distances.tolist(), data.sizes.tolist()
-    n, kinds, pairs = range(len(data.x)), range(len(s)), range(len(d))
+    d = data.distances.tolist()
+    s = data.sizes.tolist()
+    n = range(len(data.x))
+    kinds = range(len(s))
+    pairs = range(len(d))
     problem.v = pyo.Var(n, kinds, domain=pyo.Binary)
     problem.a = pyo.Var(n, range(data.ordered.m))
     w = problem.w = pyo.Var(pairs, kinds, domain=pyo.Binary)
@@ -235,9 +240,14 @@ def _in_pyomo(data: Data) -> Any:
 def _group_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
     import pyomo.environ as pyo
 
-    n, kinds, s = range(len(data.x)), range(len(data.sizes)), data.sizes.tolist()
+    n = range(len(data.x))
+    kinds = range(len(data.sizes))
+    s = data.sizes.tolist()
     i, j = (side.tolist() for side in data.pairs.ends)
-    v, w, of, pairs = problem.v, problem.w, data.pairs.of, range(len(i))
+    v = problem.v
+    w = problem.w
+    of = data.pairs.of
+    pairs = range(len(i))
     three = [side.tolist() for side in data.pairs.triangles]
 
     def transit(_: Any, z: int) -> Any:
@@ -266,12 +276,17 @@ def _group_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
 def _close_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
     import pyomo.environ as pyo
 
-    n, bins, kinds = range(len(data.x)), range(data.ordered.m), range(len(data.sizes))
-    v, a, of, s = problem.v, problem.a, data.pairs.of, data.sizes.tolist()
+    n = range(len(data.x))
+    bins = range(data.ordered.m)
+    kinds = range(len(data.sizes))
+    v = problem.v
+    a = problem.a
+    pairs = data.pairs.of
+    s = data.sizes.tolist()
     limit = [float(bound) + 0.5 for bound in data.limits]
 
     def off(r: int, b: int) -> Any:
-        mates = (float(data.mates_held[r, b, p]) * together[p] for p in of[r])
+        mates = (float(data.mates_held[r, b, p]) * together[p] for p in pairs[r])
         below = float(data.ordered.below[b])
         count = float(data.held[r, b]) + pyo.quicksum(mates)
         return len(n) * count - below * pyo.quicksum(s[q] * v[r, q] for q in kinds)
@@ -294,7 +309,9 @@ def objective(data: Data, at: Point) -> float:
 
 def violations(data: Data, at: Point) -> dict[str, float]:
     """Return by how much each constraint is missed, by its name in the head."""
-    (i, j), s, n = data.pairs.ends, data.sizes, len(data.x)
+    i, j = data.pairs.ends
+    s = data.sizes
+    n = len(data.x)
     together = at.w.sum(axis=1)
     count = n * (data.held + data.mates_held @ together)
     off = count - (at.v @ s)[:, None] * data.ordered.below
@@ -308,7 +325,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         above=off - at.a,
         under=-off - at.a,
         close=at.a.sum(axis=1) - at.v @ (data.limits + 0.5),
-        whole=off_whole(at.v, at.w, most=1),
+        whole=off_whole(at.v, at.w, upper=1),
     )
 
 

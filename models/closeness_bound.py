@@ -39,7 +39,7 @@ from aggopt.core.validation import Floats, is_whole
 from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import labelled
-from aggopt.privacy.distance import threshold
+from aggopt.privacy.distance import read_threshold
 
 LANGUAGES = ("cvxpy",)  # Pyomo has no semidefinite matrices
 SAFE = 1e-9  # of the bound, for the rounding of eigenvalues
@@ -55,7 +55,7 @@ class Data:
     pieces: int = 8
 
     def __post_init__(self) -> None:
-        threshold(self.t)
+        read_threshold(self.t)
         if self.x.ndim != 2 or self.r.shape != (len(self.x),):
             raise TableError(
                 f"x has shape {self.x.shape}, and r {self.r.shape}.",
@@ -80,9 +80,9 @@ class Data:
     @cached_property
     def covariance(self) -> Floats:
         """Sigma of x and v, (d + p, d + p)."""
-        both = np.hstack([self.x, self.way])
-        both = both - both.mean(axis=0)
-        return np.asarray(both.T @ both / len(both))
+        coordinates = np.hstack([self.x, self.way])
+        coordinates = coordinates - coordinates.mean(axis=0)
+        return np.asarray(coordinates.T @ coordinates / len(coordinates))
 
     @cached_property
     def root(self) -> Floats:

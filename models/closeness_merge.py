@@ -48,7 +48,7 @@ from aggopt.core.validation import (
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled, off_whole
-from aggopt.privacy.distance import starts_of
+from aggopt.privacy.distance import compute_starts
 from aggopt.privacy.ordered_attribute import Ordered
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -123,7 +123,7 @@ class Data:
             union = np.repeat(self.column[part], lengths)
             places = places[np.lexsort((places, union))]
             sizes = self.union_sizes[q : q + step]
-            numerators[q : q + step] = self.ordered.runs(places, starts_of(sizes))
+            numerators[q : q + step] = self.ordered.runs(places, compute_starts(sizes))
         return numerators
 
     @cached_property
@@ -181,7 +181,8 @@ def _in_cvxpy(data: Data) -> Any:
     import cvxpy as cp
     from scipy.sparse import csr_array
 
-    m, unions = len(data.sizes), len(data.first)
+    m = len(data.sizes)
+    unions = len(data.first)
     y = cp.Variable(unions, name="y", integer=data.shares == "whole")
     a = csr_array((np.ones(len(data.group)), (data.group, data.column)), (m, unions))
 
@@ -228,7 +229,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         cover=np.abs(covered - 1),
         sign=-at.y,
         close=np.abs(at.y[data.barred]),
-        whole=off_whole(at.y, most=1) if data.shares == "whole" else 0.0,
+        whole=off_whole(at.y, upper=1) if data.shares == "whole" else 0.0,
     )
 
 
@@ -280,7 +281,8 @@ def example() -> Data:
     """Return small data: three groups, each alone and all unions of two."""
     x = np.array([[-1.5], [-1.0], [-0.5], [0.5], [1.0], [1.5]])
     ordered = Ordered.of(np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0]))
-    column, group = np.array([0, 1, 2, 3, 3, 4, 4, 5, 5]), [0, 1, 2, 0, 1, 0, 2, 1, 2]
+    column = np.array([0, 1, 2, 3, 3, 4, 4, 5, 5])
+    group = [0, 1, 2, 0, 1, 0, 2, 1, 2]
     labels = np.array([0, 0, 1, 1, 2, 2])
     return Data(x, labels, ordered, 0.4, 2, column, np.array(group))
 

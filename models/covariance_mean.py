@@ -46,7 +46,7 @@ from aggopt.models.shared.joint import (
     kept_in_cvxpy,
     map_to_nearest,
     measure_moment_errors,
-    read,
+    read_matrix,
     root_of_moments,
 )
 
@@ -143,8 +143,10 @@ def _in_cvxpy(data: Data, first: Floats) -> Any:
 def _in_pyomo(data: Data, first: Floats) -> Any:
     import pyomo.environ as pyo
 
-    groups, attributes = range(first.shape[0]), range(first.shape[1])
-    size, C = data.sizes.tolist(), data.means.tolist()
+    groups = range(first.shape[0])
+    attributes = range(first.shape[1])
+    size = data.sizes.tolist()
+    C = data.means.tolist()
     problem = pyo.ConcreteModel()
     c = problem.c = pyo.Var(
         groups, attributes, initialize=lambda _, j, a: float(first[j, a])
@@ -170,7 +172,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 def centroids(problem: Any, data: Data) -> Floats | None:
     """Read the centroids (m, d) off a solved problem; None without a solution."""
-    return read(problem, "c", data.means.shape)
+    return read_matrix(problem, "c", data.means.shape)
 
 
 def compute_multipliers(data: Data, c: Floats) -> Floats:

@@ -128,7 +128,8 @@ def _in_cvxpy(data: Data) -> Any:
     over, under = off if data.price else (0.0, 0.0)
 
     kept_rows = keep_in_cvxpy(data, y, data.allowed, over, under)
-    sign, upper_rows = [y >= 0], []
+    sign = [y >= 0]
+    upper_rows = []
     cost = data.costs @ y
     if data.price:
         sign += [over >= 0, under >= 0]
@@ -144,7 +145,8 @@ def _in_pyomo(data: Data) -> Any:
 
     problem = pyo.ConcreteModel()
     domain = pyo.Integers if data.shares == "whole" else pyo.Reals
-    cells, costs = range(data.counts.size), data.costs.tolist()
+    cells = range(data.counts.size)
+    costs = data.costs.tolist()
     y = problem.y = pyo.Var(range(len(costs)), domain=domain)
     over = problem.over = pyo.Var(cells if data.price else [])
     under = problem.under = pyo.Var(cells if data.price else [])

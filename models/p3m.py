@@ -46,7 +46,7 @@ from aggopt.models.shared.shift_data import (
     centroids,
     make_small_example,
     measure_row_errors,
-    require_share,
+    require_weight,
 )
 from aggopt.models.shared.value_bounds import (
     keep_within_in_pyomo,
@@ -66,7 +66,7 @@ class Data(Wishes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_share(self.alpha)
+        require_weight(self.alpha)
         _require_agreement(self)
 
 
@@ -94,7 +94,8 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 def _in_cvxpy(data: Data, first: Point) -> Any:
     import cvxpy as cp
 
-    n, m = len(data.x), len(data.sizes)
+    n = len(data.x)
+    m = len(data.sizes)
     shift = cp.Variable(m, name="shift", value=first.shift)
     gamma = cp.Variable(n, name="gamma", value=first.gamma)
 
@@ -116,13 +117,16 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
 def _in_pyomo(data: Data, first: Point) -> Any:
     import pyomo.environ as pyo
 
-    n, m = len(data.x), len(data.sizes)
-    records, groups = range(n), range(m)
+    n = len(data.x)
+    m = len(data.sizes)
+    records = range(n)
+    groups = range(m)
     problem = pyo.ConcreteModel()
     shift = problem.shift = pyo.Var(groups, initialize=dict(enumerate(first.shift)))
     gamma = problem.gamma = pyo.Var(records, initialize=dict(enumerate(first.gamma)))
 
-    size, x = data.sizes.tolist(), data.x.tolist()
+    size = data.sizes.tolist()
+    x = data.x.tolist()
     c = [float(data.means[j]) + shift[j] for j in groups]
     missed = pyo.quicksum(gamma[i] ** 2 for i in records)
     moved = pyo.quicksum(size[j] * shift[j] ** 2 for j in groups)
@@ -181,7 +185,8 @@ def list_demanded_values(data: Data) -> tuple[Labels, Floats]:
     groups, first, where = np.unique(
         data.labels[rows], return_index=True, return_inverse=True
     )
-    x, delta = data.x[rows], data.delta[rows]
+    x = data.x[rows]
+    delta = data.delta[rows]
     values = np.stack([x[first] - delta[first], x[first] + delta[first]], axis=1)
     off = np.abs(np.abs(values[where] - x[:, None]) - delta[:, None])
     worst = np.zeros_like(values)

@@ -126,7 +126,9 @@ def _in_pyomo(data: Data, first: Point) -> Any:
         records, attributes, initialize=lambda _, i, a: float(first.gamma[i, a])
     )
 
-    size, C, z = data.sizes.tolist(), data.means.tolist(), data.Z.tolist()
+    size = data.sizes.tolist()
+    C = data.means.tolist()
+    z = data.Z.tolist()
     c = [[C[j][a] + shift[j, a] for a in attributes] for j in groups]
     missed = pyo.quicksum(gamma[i, a] ** 2 for i in records for a in attributes)
     moved = pyo.quicksum(size[j] * shift[j, a] ** 2 for j in groups for a in attributes)
@@ -175,8 +177,8 @@ def example() -> Data:
     x = np.array([-3.0, -1.0, -2.0, 0.0, 1.0, -1.0, 2.0, 0.0, 1.0, 2.0, 3.0, 1.0])
     Z = np.column_stack([x, x[::-1] ** 2])
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
-    same = np.full(Z.shape, 0.5)
-    return Data(Z, np.arange(12) // 3, 0.4 * same, same, alpha=0.5)
+    delta = np.full(Z.shape, 0.5)
+    return Data(Z, np.arange(12) // 3, 0.4 * delta, delta, alpha=0.5)
 
 
 MODEL = Model(

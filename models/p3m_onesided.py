@@ -48,7 +48,7 @@ from aggopt.models.shared.shift_data import (
     centroids,
     make_small_example,
     measure_row_errors,
-    require_share,
+    require_weight,
 )
 from aggopt.models.shared.value_bounds import keep_within_in_pyomo, list_bound_rows
 
@@ -64,7 +64,7 @@ class Data(Wishes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_share(self.alpha)
+        require_weight(self.alpha)
         _require_values(self)
 
 
@@ -92,7 +92,8 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 def _in_cvxpy(data: Data, first: Point) -> Any:
     import cvxpy as cp
 
-    n, m = len(data.x), len(data.sizes)
+    n = len(data.x)
+    m = len(data.sizes)
     shift = cp.Variable(m, name="shift", value=first.shift)
     gamma = cp.Variable(n, name="gamma", nonneg=True, value=first.gamma)
 
@@ -114,15 +115,18 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
 def _in_pyomo(data: Data, first: Point) -> Any:
     import pyomo.environ as pyo
 
-    n, m = len(data.x), len(data.sizes)
-    records, groups = range(n), range(m)
+    n = len(data.x)
+    m = len(data.sizes)
+    records = range(n)
+    groups = range(m)
     problem = pyo.ConcreteModel()
     shift = problem.shift = pyo.Var(groups, initialize=dict(enumerate(first.shift)))
     gamma = problem.gamma = pyo.Var(
         records, domain=pyo.NonNegativeReals, initialize=dict(enumerate(first.gamma))
     )
 
-    size, x = data.sizes.tolist(), data.x.tolist()
+    size = data.sizes.tolist()
+    x = data.x.tolist()
     c = [float(data.means[j]) + shift[j] for j in groups]
     missed = pyo.quicksum(gamma[i] ** 2 for i in records)
     moved = pyo.quicksum(size[j] * shift[j] ** 2 for j in groups)
@@ -179,7 +183,8 @@ def list_allowed_intervals(data: Data) -> dict[int, list[tuple[float, float]]]:
     intervals: dict[int, list[tuple[float, float]]] = {}
     for i in rows[np.lexsort((data.x[rows] - data.delta[rows], data.labels[rows]))]:
         left = intervals.setdefault(int(data.labels[i]), [(data.lower, data.upper)])
-        start, stop = data.x[i] - data.delta[i], data.x[i] + data.delta[i]
+        start = data.x[i] - data.delta[i]
+        stop = data.x[i] + data.delta[i]
         low, high = left[-1]
         if start >= low - TOUCH:
             left[-1:] = [(low, max(low, float(start))), (float(stop), high)]

@@ -129,7 +129,9 @@ def _in_pyomo(data: Data, first: Point) -> Any:
         initialize=lambda _, i, a: float(first.gamma[i, a]),
     )
 
-    size, C, z = data.sizes.tolist(), data.means.tolist(), data.Z.tolist()
+    size = data.sizes.tolist()
+    C = data.means.tolist()
+    z = data.Z.tolist()
     c = [[C[j][a] + shift[j, a] for a in attributes] for j in groups]
     missed = pyo.quicksum(gamma[i, a] ** 2 for i in records for a in attributes)
     moved = pyo.quicksum(size[j] * shift[j, a] ** 2 for j in groups for a in attributes)
@@ -174,8 +176,14 @@ def point(data: Data, centroids: Floats) -> Point:
 
 def example() -> Data:
     """Return twelve records of two attributes in four groups."""
-    of = p3m_joint.example()
-    return Data(of.Z, of.labels, of.delta, of.importance, of.alpha)
+    joint_data = p3m_joint.example()
+    return Data(
+        joint_data.Z,
+        joint_data.labels,
+        joint_data.delta,
+        joint_data.importance,
+        joint_data.alpha,
+    )
 
 
 MODEL = Model(

@@ -100,7 +100,8 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 def _in_cvxpy(data: Data, first: Point) -> Any:
     import cvxpy as cp
 
-    n, m = len(data.x), len(data.sizes)
+    n = len(data.x)
+    m = len(data.sizes)
     shift = cp.Variable(m, name="shift", value=first.shift)
     above = cp.Variable(n, name="above", boolean=True, value=first.above)
     below = cp.Variable(n, name="below", boolean=True, value=first.below)
@@ -125,16 +126,20 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
 def _in_pyomo(data: Data, first: Point) -> Any:
     import pyomo.environ as pyo
 
-    n, m = len(data.x), len(data.sizes)
-    records, groups = range(n), range(m)
+    n = len(data.x)
+    m = len(data.sizes)
+    records = range(n)
+    groups = range(m)
     starts = [dict(enumerate(values)) for values in first]
     problem = pyo.ConcreteModel()
     shift = problem.shift = pyo.Var(groups, initialize=starts[0])
     above = problem.above = pyo.Var(records, domain=pyo.Binary, initialize=starts[1])
     below = problem.below = pyo.Var(records, domain=pyo.Binary, initialize=starts[2])
 
-    size, x = data.sizes.tolist(), data.x.tolist()
-    delta, far = data.delta.tolist(), data.farthest.tolist()
+    size = data.sizes.tolist()
+    x = data.x.tolist()
+    delta = data.delta.tolist()
+    far = data.farthest.tolist()
     worth = data.importance.tolist()
     c = [float(data.means[j]) + shift[j] for j in groups]
     lead = [c[data.labels[i]] - x[i] for i in records]
@@ -179,7 +184,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         "over": float(over.max()),
         "under": float(under.max()),
         "once": float((at.above + at.below - 1).max()),
-        "whole": off_whole(at.above, at.below, most=1),
+        "whole": off_whole(at.above, at.below, upper=1),
         **measure_row_errors(data, c),
     }
 

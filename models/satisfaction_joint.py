@@ -141,8 +141,11 @@ def _in_pyomo(data: Data, first: Point) -> Any:
     above = problem.above = _declare_counts(first.above)
     below = problem.below = _declare_counts(first.below)
 
-    size, C, z = data.sizes.tolist(), data.means.tolist(), data.Z.tolist()
-    delta, far = data.delta.tolist(), data.farthest.tolist()
+    size = data.sizes.tolist()
+    C = data.means.tolist()
+    z = data.Z.tolist()
+    delta = data.delta.tolist()
+    far = data.farthest.tolist()
     worth = data.importance.tolist()
     c = [[C[j][a] + shift[j, a] for a in attributes] for j in groups]
     lead = [[c[j][a] - z[i][a] for a in attributes] for i, j in enumerate(data.labels)]
@@ -196,7 +199,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         "over": float(over.max()),
         "under": float(under.max()),
         "once": float((at.above + at.below - 1).max()),
-        "whole": off_whole(at.above, at.below, most=1),
+        "whole": off_whole(at.above, at.below, upper=1),
         **measure_row_errors(data, c),
     }
 

@@ -140,17 +140,17 @@ class Data:
         return _build_sparse(self.record, self.column, (len(self.x), len(self.sizes)))
 
 
-def _require_sets(what: str, number: Labels, record: Labels, n: int) -> None:
+def _require_sets(noun: str, number: Labels, record: Labels, n: int) -> None:
     steps = np.diff(number, prepend=-1)
     in_order = np.isin(steps, (0, 1)).all() and steps[:1].all()
     if number.shape != record.shape or not in_order:
-        problem = f"The {what}s are not numbered 0, 1, ... in this order."
+        problem = f"The {noun}s are not numbered 0, 1, ... in this order."
         raise JobError(problem, fix="sort both arrays by number, and leave none out.")
     pairs = np.sort(number * n + record)
     outside = len(record) and (record.min() < 0 or record.max() >= n)
     if outside or (pairs[1:] == pairs[:-1]).any():
-        problem = f"Some {what} holds a record twice, or one that there is not."
-        fix = f"number records from 0 to {n - 1}, and name each once in a {what}."
+        problem = f"Some {noun} holds a record twice, or one that there is not."
+        fix = f"number records from 0 to {n - 1}, and name each once in a {noun}."
         raise JobError(problem, fix=fix)
 
 
@@ -192,7 +192,9 @@ def _in_pyomo(data: Data) -> Any:
     proposed = range(len(data.sizes))
     domain = pyo.Integers if data.shares == "whole" else pyo.Reals
     y = problem.y = pyo.Var(proposed, domain=domain)
-    holding, halved, limits = data.holds, data.halves, data.most
+    holding = data.holds
+    halved = data.halves
+    limits = data.most
 
     def total(matrix: Any, i: int) -> Any:
         part = slice(matrix.indptr[i], matrix.indptr[i + 1])
@@ -224,7 +226,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         subset=data.halves @ at.y - data.most,
         sign=-at.y,
         size=np.abs(at.y[data.barred]),
-        whole=off_whole(at.y, most=1) if data.shares == "whole" else 0.0,
+        whole=off_whole(at.y, upper=1) if data.shares == "whole" else 0.0,
     )
 
 

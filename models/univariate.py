@@ -47,7 +47,7 @@ from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled
 from aggopt.models.shared.runs import (
     RunCost,
-    bound,
+    bound_paths,
     choose_cost_unit,
     compute_run_costs,
     find_cheapest_path,
@@ -125,7 +125,8 @@ def _in_cvxpy(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
     import cvxpy as cp
     from scipy.sparse import csr_array
 
-    arc, ones = np.arange(len(tail)), np.ones(len(tail))
+    arc = np.arange(len(tail))
+    ones = np.ones(len(tail))
     y = cp.Variable(len(tail), name="y")
 
     outflow = csr_array((ones, (tail, arc)), (n + 1, len(tail)))
@@ -164,7 +165,8 @@ def _in_pyomo(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
 
 def list_arcs(data: Data, use: str = "graph") -> tuple[Labels, Labels]:
     """Return tail and head (a,) of every arc, by tail and then by head."""
-    n, k = len(data.x), data.k
+    n = len(data.x)
+    k = data.k
     if n < 2 * k:
         return np.array([0]), np.array([n])
     require_memory(BYTES[use] * n * k, f"the graph of {n} values with k = {k}")
@@ -190,13 +192,15 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
     An arc of a size that no group may have is missed by its share.
     """
-    n, k = len(data.x), data.k
+    n = len(data.x)
+    k = data.k
     flow = np.bincount(at.tail, at.y, n + 1) - np.bincount(at.head, at.y, n + 1)
     flow[0] -= 1
     sizes = at.head - at.tail
     longest = n if n < 2 * k else 2 * k - 1
     unlike = (sizes < k) | (sizes > longest)
-    away, size = np.abs(flow), np.abs(at.y[unlike])
+    away = np.abs(flow)
+    size = np.abs(at.y[unlike])
     return amounts(leave=away[0], flow=away[1:n], sign=-at.y, size=size)
 
 
@@ -264,7 +268,9 @@ def proven(data: Data, multipliers: Floats) -> float:
     c = compute_costs(data, tail, head)
     u = np.where(np.isfinite(multipliers), multipliers, 0.0)
     group_limit = len(data.x) // data.k
-    return max(0.0, *(bound(tail, head, c, sign * u, group_limit) for sign in (1, -1)))
+    return max(
+        0.0, *(bound_paths(tail, head, c, sign * u, group_limit) for sign in (1, -1))
+    )
 
 
 def find_groups_along(data: Data, tail: Labels, head: Labels) -> Labels | None:

@@ -139,7 +139,8 @@ def build(data: Data, language: str) -> Any:
 def _in_cvxpy(data: Data) -> Any:
     import cvxpy as cp
 
-    m, (p, f) = data.movers, data.a.shape
+    m = data.movers
+    p, f = data.a.shape
     x = cp.Variable((len(m), p), name="x", boolean=True)
     z = cp.Variable((p, f), name="z")
     hosts = cp.reshape(cp.diag(x[:, m]), (1, len(m)), order="C")
@@ -165,12 +166,18 @@ def _in_cvxpy(data: Data) -> Any:
 def _in_pyomo(data: Data) -> Any:
     import pyomo.environ as pyo
 
-    problem, (p, f) = pyo.ConcreteModel(), data.a.shape
-    m, d, a = data.movers.tolist(), data.distances.tolist(), data.a.tolist()
-    movers, places, kinds = range(len(m)), range(p), range(f)
+    problem = pyo.ConcreteModel()
+    p, f = data.a.shape
+    m = data.movers.tolist()
+    d = data.distances.tolist()
+    a = data.a.tolist()
+    movers = range(len(m))
+    places = range(p)
+    kinds = range(f)
     x = problem.x = pyo.Var(movers, places, domain=pyo.Binary)
     z = problem.z = pyo.Var(places, kinds)
-    staying, there = data.staying.tolist(), data.there.tolist()
+    staying = data.staying.tolist()
+    is_present = data.there.tolist()
     problem.one = pyo.Constraint(
         movers, rule=lambda _, u: pyo.quicksum(x[u, q] for q in places) == 1
     )
@@ -181,11 +188,22 @@ def _in_pyomo(data: Data) -> Any:
     apart = np.argwhere(data.apart).tolist()
     problem.within = pyo.Constraint(apart, rule=lambda _, u, q: x[u, q] == 0)
     problem.some = pyo.Constraint(
-        [(u, q, g) for u in movers for q in places for g in kinds if there[m[u]][g]],
+        [
+            (u, q, g)
+            for u in movers
+            for q in places
+            for g in kinds
+            if is_present[m[u]][g]
+        ],
         rule=lambda _, u, q, g: x[u, q] <= z[q, g],
     )
     problem.own = pyo.Constraint(
-        [(q, g) for q in places for g in kinds if there[q][g] and not data.moving[q]],
+        [
+            (q, g)
+            for q in places
+            for g in kinds
+            if is_present[q][g] and not data.moving[q]
+        ],
         rule=lambda _, q, g: z[q, g] == 1,
     )
     problem.enough = pyo.Constraint(
@@ -223,7 +241,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         own=np.where(data.there & ~data.moving[:, None], np.abs(at.z - 1), 0.0),
         enough=data.k * at.z - at.x.T @ data.a[m] - data.staying,
         share=np.maximum(-at.z, at.z - 1),
-        whole=off_whole(at.x, most=1),
+        whole=off_whole(at.x, upper=1),
     )
 
 
@@ -235,7 +253,8 @@ def point(data: Data, places: Labels) -> Point:
 
 def _count_kinds(data: Data, places: Labels) -> tuple[I64, Bool]:
     """Return the number of each kind at each place, and whether it has any, (p, f)."""
-    counts, some = np.zeros_like(data.a), np.zeros_like(data.there)
+    counts = np.zeros_like(data.a)
+    some = np.zeros_like(data.there)
     np.add.at(counts, places, data.a)
     np.logical_or.at(some, places, data.there)
     return counts, some
@@ -262,7 +281,8 @@ def merge_by_turns(data: Data) -> Labels | None:
     The smallest place with too few of a kind is merged with the nearest one that has
     records of this kind.  None if the merging ends at parts that do not move.
     """
-    at, p = np.arange(len(data.s)), len(data.s)
+    at = np.arange(len(data.s))
+    p = len(data.s)
     while True:
         sizes = np.bincount(at, data.s, p)
         counts, some = _count_kinds(data, at)
@@ -295,9 +315,9 @@ def example() -> Data:
 
 def impossible() -> Data:
     """Return a single new record that would have to be two."""
-    both = np.array([[0.0], [1.0]])
+    records = np.array([[0.0], [1.0]])
     return Data(
-        both, np.array([3, 1]), np.array([[0], [1]]), 2, np.array([False, True])
+        records, np.array([3, 1]), np.array([[0], [1]]), 2, np.array([False, True])
     )
 
 

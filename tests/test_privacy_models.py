@@ -150,7 +150,7 @@ def test_a_crowd_is_refused_before_any_work(monkeypatch):
 def test_merging_that_ends_with_one_group_that_fails_is_refused():
     numbers = Numbers.of([0, -1, 5, 1], np.arange(4))
     asked = Proximity("pay", numbers, Fraction(1), 2)
-    assert asked.satisfied(np.array([0, 1, 0, 1]))
+    assert asked.is_satisfied(np.array([0, 1, 0, 1]))
     X = np.arange(4.0)[:, None]
     with pytest.raises(InfeasibleInputError) as refused:
         merge_until_satisfied(X, np.array([0, 0, 1, 1]), [asked])

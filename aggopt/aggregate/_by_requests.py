@@ -66,29 +66,32 @@ def solve_separate_model(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
     wanted: Wanted,
-    how: tuple[Any, ...],
+    options: tuple[Any, ...],
     progress: Callable[[float], None] | None,
 ) -> Aggregation:
     """Return the aggregation of X (n, d) by `model`.
 
-    `how` are solver, start, starts, seed, time_limit and options.
+    `options` are solver, start, starts, seed, time_limit and options.
     """
     require_progress(progress)
     records = read_numbers(X)
     label = check_labellings(labels, *records.shape)
     weights = check_weights(wanted.weights, len(records))
     requests = _make_requests(
-        model, records, scale_for(records, label, weights), wanted, how
+        model, records, scale_for(records, label, weights), wanted, options
     )
-    scale, ends = requests.scale, requests.bounds.standardised(requests.scale)
+    scale = requests.scale
+    ends = requests.bounds.standardised(requests.scale)
 
-    def stated(j: int) -> Any:
-        of = (requests.Z, label, requests.delta, requests.importance)
+    def declare_program(j: int) -> Any:
+        inputs = (requests.Z, label, requests.delta, requests.importance)
         bounds = {"lower": float(ends.lower[j]), "upper": float(ends.upper[j])}
-        wishes = (get_column(v, j) for v in of)
+        wishes = (get_column(v, j) for v in inputs)
         return model.data(*wishes, wanted.weight, **bounds, weights=requests.weights)
 
-    solved = shift_means(model, stated, scale, label, requests.settings, progress)
+    solved = shift_means(
+        model, declare_program, scale, label, requests.settings, progress
+    )
     centroids = requests.bounds.undone(stack_centroids([c for c, _ in solved]), scale)
     return Aggregation(centroids, label, tuple(proof for _, proof in solved))
 
@@ -98,7 +101,7 @@ def solve_joint_model(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
     wanted: Wanted,
-    how: tuple[Any, ...],
+    options: tuple[Any, ...],
     progress: Callable[[float], None] | None,
     y: Floats | None = None,
 ) -> Aggregation:
@@ -110,10 +113,14 @@ def solve_joint_model(
     records = read_numbers(X)
     label = check_labellings(labels, *records.shape)
     weights = check_weights(wanted.weights, len(records))
-    requests = _make_requests(model, records, Scale.of(records, weights), wanted, how)
+    requests = _make_requests(
+        model, records, Scale.of(records, weights), wanted, options
+    )
     ends = requests.bounds.standardised(requests.scale)
 
-    def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
+    def solve(
+        Z: Floats, group_labels: Labels, columns: I64
+    ) -> tuple[Floats, Certificate]:
         wishes = (
             requests.delta[:, columns],
             requests.importance[:, columns],
@@ -121,7 +128,7 @@ def solve_joint_model(
         )
         lower, upper = ends.of_columns(columns)
         common = {"y": y, "weights": requests.weights}
-        data = model.data(Z, own, *wishes, lower=lower, upper=upper, **common)
+        data = model.data(Z, group_labels, *wishes, lower=lower, upper=upper, **common)
         shape = (len(data.sizes), len(requests.scale.spread))
         here = _standardise_start(requests.settings.start, requests.scale, shape)
         if not (here is None or isinstance(here, str)):
@@ -186,24 +193,24 @@ def aggregate_by_requests(
     wanted: Wanted,
     keep: Keep,
     response: npt.ArrayLike | None,
-    how: tuple[Any, ...],
+    options: tuple[Any, ...],
     progress: Progress,
 ) -> Aggregation:
     """Return the aggregation of X (n, d) that keeps the statistics in `keep`.
 
-    `how` are solver, start, starts, seed, time_limit and options.
+    `options` are solver, start, starts, seed, time_limit and options.
     """
-    solver, start, *others = how
-    how = (solver, read_start(start, labels), *others)
+    solver, start, *others = options
+    options = (solver, read_start(start, labels), *others)
     if isinstance(keep, Mapping):
         return _aggregate_parts(
-            method, X, labels, wanted, keep, response, how, progress
+            method, X, labels, wanted, keep, response, options, progress
         )
     require_kept(method.name, ABLE, keep)
     read_response((), response, 0)
     if keep == "covariance":
-        return solve_joint_model(method.together, X, labels, wanted, how, progress)
-    return solve_separate_model(method.alone, X, labels, wanted, how, progress)
+        return solve_joint_model(method.together, X, labels, wanted, options, progress)
+    return solve_separate_model(method.alone, X, labels, wanted, options, progress)
 
 
 def _aggregate_parts(
@@ -213,7 +220,7 @@ def _aggregate_parts(
     wanted: Wanted,
     keep: Mapping[str, Any],
     response: npt.ArrayLike | None,
-    how: tuple[Any, ...],
+    options: tuple[Any, ...],
     progress: Progress,
 ) -> Aggregation:
     """Return the aggregation by a program for each part of a table."""
@@ -227,9 +234,9 @@ def _aggregate_parts(
     delta = spread_request(wanted.delta, Z, "delta")
     importance = spread_request(wanted.importance, Z, "importance")
     bounds = Bounds.of(wanted.lower, wanted.upper, records)
-    solver, start, *others = how
+    solver, start, *others = options
 
-    def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
+    def combine(part: Part, values: Floats, groups: Labels) -> Aggregation:
         few = list(part.columns)
         begun = start_of(start, few, (int(label.max()) + 1, len(Z.T)))
         ends = bounds.of_columns(few)
@@ -238,11 +245,11 @@ def _aggregate_parts(
         solving = (solver, begun, *others)
         if part.statistic == "variance":
             return solve_separate_model(
-                method.alone, own, groups, part_requests, solving, None
+                method.alone, values, groups, part_requests, solving, None
             )
         beside = y if part.statistic == "regression" else None
         return solve_joint_model(
-            method.together, own, groups, part_requests, solving, None, beside
+            method.together, values, groups, part_requests, solving, None, beside
         )
 
     return combine_parts(records, label, parts, combine, progress)

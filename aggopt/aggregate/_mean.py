@@ -130,10 +130,8 @@ def mean(
         combine = partial(mean, keep=keep, weights=checked_weights)
         return aggregate_by_attribute(combine, records, label, bounds)
     centroids = group_means(records, label, checked_weights)
-    scale, share = (
-        Scale.of(records, checked_weights),
-        scale_to_mean_one(checked_weights),
-    )
+    scale = Scale.of(records, checked_weights)
+    share = scale_to_mean_one(checked_weights)
     if keep == "variance":
         centroids = _stretch_means(centroids, label, scale, share)
     lost = scale.standardise(centroids)[label] - scale.standardise(records)
@@ -158,18 +156,19 @@ def _aggregate_apart(
     records = read_numbers(X)
     label = check_labellings(labels, *records.shape)
     parts = split_by_statistic("mean", Mean.able, keep, records.shape[1])
-    bounds, weights = Bounds.of(*ends[:2], records), ends[2]
+    bounds = Bounds.of(*ends[:2], records)
+    weights = ends[2]
     checked_weights = check_weights(weights, len(records))
     y = read_response(parts, response, len(records), checked_weights)
 
-    def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
+    def combine(part: Part, values: Floats, groups: Labels) -> Aggregation:
         inside = bounds.of_columns(list(part.columns))
         if part.statistic == "regression":
             return keep_covariance(
-                own, groups, inside, y, scale_to_mean_one(checked_weights)
+                values, groups, inside, y, scale_to_mean_one(checked_weights)
             )
         constraints = {**inside._asdict(), "weights": weights}
-        return mean(own, groups, keep=part.statistic, **constraints)
+        return mean(values, groups, keep=part.statistic, **constraints)
 
     return combine_parts(records, label, parts, combine)
 

@@ -90,7 +90,8 @@ def _compute_medians(x: Floats, labels: Labels) -> Floats:
     ordered = x[np.lexsort((x, labels))]
     sizes = np.bincount(labels)
     first = np.cumsum(sizes) - sizes
-    low, high = ordered[first + (sizes - 1) // 2], ordered[first + sizes // 2]
+    low = ordered[first + (sizes - 1) // 2]
+    high = ordered[first + sizes // 2]
     return np.asarray(low + (high - low) / 2)
 
 
@@ -100,7 +101,9 @@ def _compute_weighted_medians(x: Floats, labels: Labels, weights: Floats) -> Flo
     Where exactly half is reached, the midpoint between it and the next.
     """
     order = np.lexsort((x, labels))
-    ordered, label, weight = x[order], labels[order], weights[order]
+    ordered = x[order]
+    label = labels[order]
+    weight = weights[order]
     first = np.searchsorted(label, np.arange(labels.max() + 2))
     medians = np.empty(len(first) - 1)
     for j, (start, stop) in enumerate(itertools.pairwise(first.tolist())):

@@ -67,8 +67,8 @@ class Aggregation(EqualByField):
     def named(self, names: Sequence[str]) -> dict[tuple[str, ...], Certificate]:
         """Return each certificate by its attributes, of all their names (d,)."""
         blocks = self.together or tuple((j,) for j in range(len(names)))
-        of = (tuple(names[j] for j in columns) for columns in blocks)
-        return dict(zip(of, self.certificates, strict=True))
+        block_names = (tuple(names[j] for j in columns) for columns in blocks)
+        return dict(zip(block_names, self.certificates, strict=True))
 
     @property
     def gap(self) -> float | None:

@@ -25,7 +25,7 @@ from aggopt.solvers.run_solver import run_solver
 
 
 def keep_variance_within(
-    made: Aggregation, X: Floats, bounds: Bounds, weights: Floats | None
+    aggregation: Aggregation, X: Floats, bounds: Bounds, weights: Floats | None
 ) -> Aggregation:
     """Return stretched means of X (n, d), or new centroids if they leave bounds.
 
@@ -36,26 +36,32 @@ def keep_variance_within(
     InfeasibleInputError
         No values within the bounds keep the variance.
     """
-    scale, labels = Scale.of(X, weights), made.labels
-    Z, z = scale.standardise(X), scale.standardise(made.centroids)
-    ends, proofs = bounds.standardised(scale), list(made.certificates)
+    scale = Scale.of(X, weights)
+    labels = aggregation.labels
+    Z = scale.standardise(X)
+    z = scale.standardise(aggregation.centroids)
+    ends = bounds.standardised(scale)
+    proofs = list(aggregation.certificates)
     leaving = _find_beyond_bounds(z, ends)
     for j in leaving.tolist():
         wishes = np.zeros(len(Z)), np.zeros(len(Z)), 0.0
-        lower, upper = float(ends.lower[j]), float(ends.upper[j])
+        lower = float(ends.lower[j])
+        upper = float(ends.upper[j])
         with naming(f"Column {j}"):
             x = np.ascontiguousarray(Z[:, j])
             data = p3m.Data(
                 x, labels, *wishes, lower=lower, upper=upper, weights=weights
             )
             z[:, j], proofs[j] = _solve_nearest(p3m.MODEL, data, x[:, None])
-    centroids = np.clip(made.centroids, *bounds)  # of the others: what rounding left
+    centroids = np.clip(
+        aggregation.centroids, *bounds
+    )  # of the others: what rounding left
     centroids[:, leaving] = bounds.undone(z, scale)[:, leaving]
     return Aggregation(centroids, labels, tuple(proofs))
 
 
 def keep_covariance_within(
-    of: Records, ends: Bounds, free: Certificate
+    records: Records, ends: Bounds, free: Certificate
 ) -> tuple[Floats, Certificate]:
     """Return centroids that keep the covariance of records within standardised `ends`.
 
@@ -69,11 +75,14 @@ def keep_covariance_within(
     InfeasibleInputError
         No centroids were found.
     """
-    wishes = np.zeros(of.Z.shape), np.zeros(of.Z.shape), 0.0
-    common: dict[str, Any] = {"y": of.y, "weights": of.weights}
-    lower, upper = ends.lower.copy(), ends.upper.copy()
-    data = p3m_joint.Data(of.Z, of.labels, *wishes, lower=lower, upper=upper, **common)
-    c, proof = _solve_nearest(p3m_joint.MODEL, data, of.Z)
+    wishes = np.zeros(records.Z.shape), np.zeros(records.Z.shape), 0.0
+    common: dict[str, Any] = {"y": records.y, "weights": records.weights}
+    lower = ends.lower.copy()
+    upper = ends.upper.copy()
+    data = p3m_joint.Data(
+        records.Z, records.labels, *wishes, lower=lower, upper=upper, **common
+    )
+    c, proof = _solve_nearest(p3m_joint.MODEL, data, records.Z)
     bounds = [bound for bound in (proof.bound, free.bound) if bound is not None]
     return c, replace(proof, bound=min(max(bounds), proof.objective))
 
@@ -180,8 +189,10 @@ def keep_covariance(
         within the bounds were found.
     """
 
-    def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
-        data = model.Data(Z, own, y=y, weights=weights)
+    def solve(
+        Z: Floats, group_labels: Labels, columns: I64
+    ) -> tuple[Floats, Certificate]:
+        data = model.Data(Z, group_labels, y=y, weights=weights)
         c, proof = _solve_nearest_to_means(data)
         if not bounds.there:
             return c, proof
@@ -216,7 +227,9 @@ def _solve_nearest_to_means(data: model.Data) -> tuple[Floats, Certificate]:
 
 def _compute_sse(c: Floats, data: model.Data) -> float:
     """Return the squared error of centroids c (m, d), some records at a time."""
-    Z, labels, weights = data.Z, data.labels, data.weights
+    Z = data.Z
+    labels = data.labels
+    weights = data.weights
     total = 0.0
     for first in range(0, len(Z), ROWS):
         rows = slice(first, first + ROWS)

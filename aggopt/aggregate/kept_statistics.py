@@ -118,7 +118,9 @@ class KeptApart(Section):
 
     def __str__(self) -> str:
         """Return the kept statistics, in one line."""
-        return "; ".join(f"{what} of {', '.join(names)}" for what, names in self.parts)
+        return "; ".join(
+            f"{statistic} of {', '.join(names)}" for statistic, names in self.parts
+        )
 
 
 class Keeping(Aggregating):
@@ -143,7 +145,7 @@ class Keeping(Aggregating):
     def kinds(self) -> tuple[str, ...]:
         """The statistics that `keep` names."""
         if isinstance(self.keep, KeptApart):
-            return tuple(dict.fromkeys(what for what, _ in self.keep.parts))
+            return tuple(dict.fromkeys(statistic for statistic, _ in self.keep.parts))
         return (self.keep,)
 
     @property

@@ -71,9 +71,9 @@ class OwnAggregator(UserFunction):
         certificates = self._certify_attributes(records, label, centroids, seconds)
         return Aggregation(centroids, label, self._add_claims(certificates, result))
 
-    def _checked(self, found: Any, m: int, d: int) -> F64:
+    def _checked(self, result: Any, m: int, d: int) -> F64:
         """Return its centroids (m, d) as floats."""
-        values = found.centroids if isinstance(found, Aggregation) else found
+        values = result.centroids if isinstance(result, Aggregation) else result
         array = self.origin.run(np.array, values)
         try:
             centroids = check_matrix(array, name="centroids")
@@ -106,24 +106,25 @@ class OwnAggregator(UserFunction):
     def _certify_attribute(
         self, error: float, bound: float, seconds: float
     ) -> Certificate:
-        size, by = choose_gap_size(error, VARIANCE), self.origin.name
+        size = choose_gap_size(error, VARIANCE)
+        by = self.origin.name
         status = (
             Status.OPTIMAL if is_gap_closed(error, bound, size) else Status.HEURISTIC
         )
         return Certificate(status, error, bound, 0.0, by, seconds, size=size)
 
     def _add_claims(
-        self, own: tuple[Certificate, ...], found: Any
+        self, certificates: tuple[Certificate, ...], result: Any
     ) -> tuple[Certificate, ...]:
         """Return certificates of ours with the bounds that it claims, if it does."""
-        claimed = found.certificates if isinstance(found, Aggregation) else ()
-        if len(claimed) != len(own):
-            return own
+        claimed = result.certificates if isinstance(result, Aggregation) else ()
+        if len(claimed) != len(certificates):
+            return certificates
         return tuple(
             certificate
             if claim.bound is None
             else certificate.claiming(Claim(claim.bound, str(self.origin)))
-            for certificate, claim in zip(own, claimed, strict=True)
+            for certificate, claim in zip(certificates, claimed, strict=True)
         )
 
 

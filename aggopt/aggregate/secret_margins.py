@@ -31,13 +31,13 @@ NEAR = 0.05  # of a step: thirds written as .333, cents as 32-bit floats
 FINEST = 1e12  # steps: beyond this number, floats cannot show whether it is whole
 
 
-def find_step(x: Floats, least: float = 0.0) -> float:
+def find_step(x: Floats, lower: float = 0.0) -> float:
     """Return the distance of possible values of an attribute x (n,), in its unit.
 
     The largest of 1, 2 and 5 times a power of ten whose multiples contain nine in ten
     values, without zeros.  Or, if larger, the smallest gap between two values, provided
     that nine in ten are a whole number of these gaps from the least: scores, sixths,
-    pounds in kilograms.  0 if no step of at least `least` exists, and if all values are
+    pounds in kilograms.  0 if no step of at least `lower` exists, and if all values are
     equal.  A step never exceeds the range.
 
     Examples
@@ -57,22 +57,22 @@ def find_step(x: Floats, least: float = 0.0) -> float:
         return 0.0
     gap = float(np.diff(values).min())
     even = gap if _is_mostly_whole((values - values[0]) / gap, counts) else 0.0
-    finest = max(least, even, float(np.abs(values).max()) / FINEST)
+    finest = max(lower, even, float(np.abs(values).max()) / FINEST)
     some = values != 0
     for step in _round_numbers(width, finest):
         if _is_mostly_whole(values[some] / step, counts[some]):
             return step
-    return even if even >= least else 0.0
+    return even if even >= lower else 0.0
 
 
-def _round_numbers(most: float, least: float) -> Iterator[float]:
-    """Yield 5, 2 and 1 times each power of ten from `most` down to `least`."""
-    for power in range(math.floor(math.log10(most)), -308, -1):
+def _round_numbers(upper: float, lower: float) -> Iterator[float]:
+    """Yield 5, 2 and 1 times each power of ten from `upper` down to `lower`."""
+    for power in range(math.floor(math.log10(upper)), -308, -1):
         for digit in (5, 2, 1):
             step = float(f"{digit}e{power}")
-            if step < least:
+            if step < lower:
                 return
-            if step <= most:
+            if step <= upper:
                 yield step
 
 
@@ -169,7 +169,7 @@ def find_step_in_deviations(
 
 
 def draw_margins(
-    labels: Labels, asked: Floats, width: float | None, secret: str, steps: Floats
+    labels: Labels, distances: Floats, width: float | None, secret: str, steps: Floats
 ) -> Floats:
     """Return the margins (n, d) of requested distances (n, d), equal within each group.
 
@@ -188,21 +188,21 @@ def draw_margins(
             "it out.",
         )
     added = []
-    for j in range(asked.shape[1]):
+    for j in range(distances.shape[1]):
         label = get_column(labels, j)
-        wide = compute_margin_widths(label, asked[:, j], width, float(steps[j]))
+        wide = compute_margin_widths(label, distances[:, j], width, float(steps[j]))
         share = draw_uniforms(secret, f"margins of attribute {j}", len(wide))
         added.append(np.maximum(share * wide, np.minimum(LEAST, wide))[label])
     return np.stack(added, axis=1)
 
 
 def compute_margin_widths(
-    labels: Labels, asked: Floats, width: float | None, step: float
+    labels: Labels, distances: Floats, width: float | None, step: float
 ) -> Floats:
     """Return the width of the margins of each group (m,), in standard deviations."""
     highest = np.zeros(int(labels.max()) + 1)
     if width is not None:
         return highest + width
-    np.maximum.at(highest, labels, asked)
+    np.maximum.at(highest, labels, distances)
     lowest = max(LEAST_WIDTH, min(MOST_WIDTH, ENOUGH * step))
     return np.asarray(np.maximum(lowest, highest / 2))

@@ -81,13 +81,13 @@ class Shifting(SolverSection, Keeping):
         """The arguments of its function, which takes distances with their margins."""
         return {name: v for name, v in super().settings.items() if name != "margin"}
 
-    def acts(self, asked: Floats, importance: Floats) -> Bool:
+    def acts(self, distances: Floats, importance: Floats) -> Bool:
         """Return which wishes (n, d) make a difference at all."""
-        return np.asarray((asked > 0) & (importance > 0))
+        return np.asarray((distances > 0) & (importance > 0))
 
-    def exact(self, asked: Floats, importance: Floats) -> Bool:
+    def exact(self, distances: Floats, importance: Floats) -> Bool:
         """Return which wishes (n, d) a published value may meet (nearly) exactly."""
-        return self.acts(asked, importance)
+        return self.acts(distances, importance)
 
 
 class Squared(Shifting):
@@ -98,12 +98,12 @@ class Squared(Shifting):
     starts: StrictInt = Field(default=0, ge=0)
     seed: StrictInt | None = Field(default=None, ge=0)
 
-    def acts(self, asked: Floats, importance: Floats) -> Bool:
+    def acts(self, distances: Floats, importance: Floats) -> Bool:
         """Demands act, and with alpha all others."""
         acts = (importance == 1) | (self.alpha > 0)
-        return np.asarray(acts & (self.two_sided | (asked > 0)))
+        return np.asarray(acts & (self.two_sided | (distances > 0)))
 
-    def exact(self, asked: Floats, importance: Floats) -> Bool:
+    def exact(self, distances: Floats, importance: Floats) -> Bool:
         """Those that insist, and with much alpha all that act."""
-        acts = self.acts(asked, importance)
+        acts = self.acts(distances, importance)
         return acts & (importance > INSISTS) if self.alpha <= DECIDES else acts

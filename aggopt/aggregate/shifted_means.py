@@ -145,15 +145,15 @@ def _keep_constant(count: int) -> tuple[Floats, Certificate]:
 
 
 def solve_shift(
-    model: Model, data: Any, how: ShiftOptions
+    model: Model, data: Any, options: ShiftOptions
 ) -> tuple[Floats, Certificate]:
     """Return the centroids that one program's solver found, and its certificate.
 
     If it found none that may be published, return `data.renormalised`.
     """
     started = compile_time.now()
-    answers = list(_iter_answers(model, data, how, started))
-    moved = (_move_to_bounds(data, a) for a in _iter_given_starts(how))
+    answers = list(_iter_answers(model, data, options, started))
+    moved = (_move_to_bounds(data, a) for a in _iter_given_starts(options))
     tried = [*answers, *moved]  # of equals the first
     fit = [
         (a, cost)
@@ -162,9 +162,11 @@ def solve_shift(
     ]
     if fit:
         best, _ = min(fit, key=lambda pair: pair[1])
-        centroids, status = best.reading, best.status
+        centroids = best.reading
+        status = best.status
     else:
-        best, centroids = None, None
+        best = None
+        centroids = None
         status = _describe_failure({a.status for a in answers})
     if centroids is None:
         centroids = data.renormalised
@@ -189,7 +191,7 @@ def solve_shift(
         objective,
         bound,
         model.violation(data, at),
-        how.solver.name,
+        options.solver.name,
         compile_time.now() - started,
         claimed=_choose_best_claim(answers, objective, size) if status.usable else None,
         iterations=best.iterations if best else None,
@@ -210,10 +212,10 @@ def _choose_unit(model: Model, data: Any) -> float:
     return min(1.0, max(filter(np.isfinite, costs), default=0.0) / len(data.labels))
 
 
-def _iter_given_starts(how: ShiftOptions) -> Iterator[Answer]:
+def _iter_given_starts(options: ShiftOptions) -> Iterator[Answer]:
     """Yield the centroids that were given to set out from, as a point like others."""
-    if isinstance(how.start, np.ndarray):
-        yield Answer(how.start, Status.KEPT, None, how.solver.name, 0.0)
+    if isinstance(options.start, np.ndarray):
+        yield Answer(options.start, Status.KEPT, None, options.solver.name, 0.0)
 
 
 def _sum_separate_bounds(data: Any) -> float | None:
@@ -253,71 +255,71 @@ def _choose_best_claim(
     return max(possible, key=lambda claim: claim.bound, default=None)
 
 
-def _describe_failure(seen: set[Status]) -> Status:
+def _describe_failure(statuses: set[Status]) -> Status:
     """Return how solves ended that left no point to publish."""
-    if Status.INFEASIBLE in seen:
+    if Status.INFEASIBLE in statuses:
         return Status.INFEASIBLE
-    if Status.UNANSWERED in seen:
+    if Status.UNANSWERED in statuses:
         return Status.UNANSWERED
-    if Status.EXHAUSTED in seen:
+    if Status.EXHAUSTED in statuses:
         return Status.EXHAUSTED
-    return Status.FALLBACK if all(s.is_open for s in seen) else Status.FAILED
+    return Status.FALLBACK if all(s.is_open for s in statuses) else Status.FAILED
 
 
 def _iter_answers(
-    model: Model, data: Any, how: ShiftOptions, started: float
+    model: Model, data: Any, options: ShiftOptions, started: float
 ) -> Iterator[Answer]:
     """Yield the solver's answer for each start, until the time limit."""
-    for start in _iter_starts(model, data, how):
+    for start in _iter_starts(model, data, options):
         left = None
-        if how.limit is not None:
-            left = how.limit - (compile_time.now() - started)
+        if options.limit is not None:
+            left = options.limit - (compile_time.now() - started)
             if left <= 0:
                 return
         answer = run_solver(
-            model, data, how.solver, start, time_limit=left, options=how.options
+            model, data, options.solver, start, time_limit=left, options=options.options
         )
         yield _move_to_bounds(data, answer)
 
 
-def _move_to_bounds(data: Any, found: Answer) -> Answer:
+def _move_to_bounds(data: Any, answer: Answer) -> Answer:
     """Return an answer with values moved to a bound that they miss by a tolerance."""
-    if not data.bounded or found.reading is None:
-        return found
-    inside = move_to_bounds(found.reading, data.lower, data.upper)
-    return replace(found, reading=inside)
+    if not data.bounded or answer.reading is None:
+        return answer
+    inside = move_to_bounds(answer.reading, data.lower, data.upper)
+    return replace(answer, reading=inside)
 
 
-def _evaluate_point(model: Model, data: Any, found: Answer) -> float | None:
+def _evaluate_point(model: Model, data: Any, answer: Answer) -> float | None:
     """Return the objective of a point that may be published, else None.
 
     One that is infeasible may not be, nor one that was cut short and is worse than
     the renormalised means.
     """
-    if found.reading is None or not found.status.usable:
+    if answer.reading is None or not answer.status.usable:
         return None
-    at = model.point(data, found.reading)
+    at = model.point(data, answer.reading)
     if model.violation(data, at) > FEASIBLE:
         return None
     cost = model.objective(data, at)
     fallback = model.point(data, data.renormalised)
     fit = model.violation(data, fallback) <= FEASIBLE
     worse = fit and cost > model.objective(data, fallback)
-    return None if found.status.is_open and worse else cost
+    return None if answer.status.is_open and worse else cost
 
 
-def _iter_starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:
+def _iter_starts(model: Model, data: Any, options: ShiftOptions) -> Iterator[Floats]:
     """Yield the centroids that a solver sets out from, each (m,)."""
-    if isinstance(how.start, np.ndarray):
-        yield how.start
-    elif how.start == "lagrangian":
+    if isinstance(options.start, np.ndarray):
+        yield options.start
+    elif options.start == "lagrangian":
         yield _solve_lagrangian(model, data)
-    elif how.start == "renormalised" or np.ptp(data.means) == 0:
+    elif options.start == "renormalised" or np.ptp(data.means) == 0:
         yield data.renormalised
     else:
         yield data.means
-    rng = np.random.default_rng(how.seed)
-    for _ in range(how.starts):
+    rng = np.random.default_rng(options.seed)
+    for _ in range(options.starts):
         yield data.means + rng.normal(size=data.means.shape)
 
 

@@ -40,7 +40,7 @@ from aggopt.solvers.options import make_native_options
 from aggopt.solvers.run_solver import run_solver
 
 # of a solve that ended without a point, how the model's own fallback is kept
-_KEPT = {
+_STATUS_OF_ANSWER = {
     Status.UNPROVEN: Status.FALLBACK,
     Status.LIMIT: Status.FALLBACK,
     Status.UNANSWERED: Status.UNANSWERED,
@@ -72,7 +72,7 @@ class Judged:
 
 
 def solve_user_model(
-    model: OwnModel, data: Any, how: OwnOptions
+    model: OwnModel, data: Any, options: OwnOptions
 ) -> tuple[Floats, Certificate]:
     """Return the centroids (m,) that a solver found, judged, and their certificate.
 
@@ -84,65 +84,70 @@ def solve_user_model(
     answer = run_solver(
         model,
         data,
-        how.solver,
-        how.start,
-        time_limit=how.time_limit,
-        options=how.options,
+        options.solver,
+        options.start,
+        time_limit=options.time_limit,
+        options=options.options,
     )
-    status, best = answer.status, None
+    status = answer.status
+    best = None
     if answer.reading is not None and status.usable:
         best = judge_reading(model, data, answer.reading)
         status = status if best.fit else Status.FAILED
     elif status.usable:
         status = Status.FAILED
-    kept = _KEPT.get(answer.status)
+    kept = _STATUS_OF_ANSWER.get(answer.status)
     if status is Status.FAILED and kept is not None and model.fallback:
         best = judge_reading(model, data, model.fallback(data))
         status = kept if best.fit else Status.FAILED
-    if how.start is not None:
-        start = judge_reading(model, data, how.start)
+    if options.start is not None:
+        start = judge_reading(model, data, options.start)
         if start.fit and not (best and best.fit and best.cost <= start.cost):
-            status, best = Status.KEPT, start
+            status = Status.KEPT
+            best = start
     if best is None:
         means = group_means(data.x[:, None], data.labels)[:, 0]
         best = Judged(means, nan, inf)
     size = None
     if answer.bound is not None and status.usable:
-        costs = _iter_reference_costs(model, data, how)
+        costs = _iter_reference_costs(model, data, options)
         size = measure_gap_size(best.cost, answer.bound, costs, len(data.x))
     certificate = certify_centroids(model, answer, status, best, size)
     return best.centroids, replace(certificate, seconds=compile_time.now() - started)
 
 
 def _iter_reference_costs(
-    model: OwnModel, data: Any, how: OwnOptions
+    model: OwnModel, data: Any, options: OwnOptions
 ) -> Iterator[float]:
     """Yield the costs of plain choices: the overall mean, the group means, the start.
 
     A model may be undefined at these points; this has no consequence for its optimum.
     """
     means = group_means(data.x[:, None], data.labels)[:, 0]
-    for plain in (np.zeros_like(means), means, how.start):
+    for plain in (np.zeros_like(means), means, options.start):
         if plain is not None:
             with suppress(AggoptError):
                 yield judge_reading(model, data, plain).cost
 
 
 def certify_centroids(
-    model: OwnModel, found: Answer, status: Status, best: Judged, size: float | None
+    model: OwnModel, answer: Answer, status: Status, best: Judged, size: float | None
 ) -> Certificate:
     """Return the certificate of judged centroids.
 
     Their gap is relative to `size`, or to their cost if it is None.
     """
-    bound = _limit_bound(found.bound, best.cost, size) if status.usable else None
-    others = (*_KEPT.values(), Status.KEPT)  # points that the solver did not find
+    bound = _limit_bound(answer.bound, best.cost, size) if status.usable else None
+    others = (
+        *_STATUS_OF_ANSWER.values(),
+        Status.KEPT,
+    )  # points that the solver did not find
     has_multipliers = status.usable and status not in others
     if status.is_open or status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT):
         shown = bound is not None and is_gap_closed(best.cost, bound, size)
         weaker = Status.UNPROVEN if status is Status.OPTIMAL else status
         status = Status.OPTIMAL if shown else weaker
-    claim = found.claimed if status.usable else None
+    claim = answer.claimed if status.usable else None
     if claim is not None and _limit_bound(claim.bound, best.cost, size) is None:
         claim = None  # this very point shows that it is false
     return Certificate(
@@ -150,12 +155,12 @@ def certify_centroids(
         best.cost,
         bound,
         best.violation,
-        found.solver,
-        found.seconds,
+        answer.solver,
+        answer.seconds,
         claimed=claim,
         judge=model.judge,
-        iterations=found.iterations,
-        multipliers=found.multipliers if has_multipliers else None,
+        iterations=answer.iterations,
+        multipliers=answer.multipliers if has_multipliers else None,
         size=None if bound is None else size,
     )
 
@@ -183,8 +188,8 @@ def judge_reading(model: OwnModel, data: Any, reading: Any) -> Judged:
     return Judged(c, model.objective(data, at), model.violation(data, at))
 
 
-def _read_centroids(model: OwnModel, found: Any, m: int) -> Floats:
-    array = model.origin.run(np.array, found)
+def _read_centroids(model: OwnModel, result: Any, m: int) -> Floats:
+    array = model.origin.run(np.array, result)
     numbers = array.dtype.kind in "biuf"
     c = array.astype(np.float64) if numbers else np.empty(0)
     if c.shape != (m,) or not np.isfinite(c).all():
@@ -322,14 +327,14 @@ def load_user_model(named: object) -> OwnModel:
     )
 
 
-def _check_settings(model: OwnModel, given: Mapping[str, Any]) -> dict[str, Any]:
+def _check_settings(model: OwnModel, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings, completed by defaults; refuse unknown ones.
 
     The type of an array is the type of its entries.
     """
-    arrays = {n: v for n, v in given.items() if isinstance(v, np.ndarray) and v.size}
+    arrays = {n: v for n, v in settings.items() if isinstance(v, np.ndarray) and v.size}
     entries = {name: array.flat[0].item() for name, array in arrays.items()}
-    return {**model.takes.checked({**given, **entries}), **arrays}
+    return {**model.takes.checked({**settings, **entries}), **arrays}
 
 
 def _iter_attribute_settings(
@@ -366,20 +371,24 @@ def _iter_starts(
     return [z[:count, j].copy() for j, count in enumerate(counts)]
 
 
-def choose_solver(
-    model: OwnModel, settings: Mapping[str, Any], named: object
+def choose_model_solver(
+    model: OwnModel, settings: Mapping[str, Any], solver: object
 ) -> Solver:
     """Return the solver that is named of a model with these settings, or the first."""
     kind = model.find_kind(settings)
-    return choose(named, model.name, kind, language=model.languages)
+    return choose(solver, model.name, kind, language=model.languages)
 
 
 def _find_problem_class(
-    model: OwnModel, given: Sequence[tuple[Any, Any, Mapping[str, Any]]], constant: Bool
+    model: OwnModel,
+    columns: Sequence[tuple[Any, Any, Mapping[str, Any]]],
+    constant: Bool,
 ) -> str:
     """Return the class of a function's problem for the first attribute that varies."""
-    for (x, labels, column_settings), same in zip(given, constant, strict=True):
-        if not same:
+    for (x, labels, column_settings), is_constant in zip(
+        columns, constant, strict=True
+    ):
+        if not is_constant:
             return find_problem_class(
                 model.build(model.data(x, labels, **column_settings), "cvxpy")
             )
@@ -452,8 +461,8 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
             self if self._own is not None else self._with(load_user_model(self.model))
         )
 
-    def _with(self, own: OwnModel) -> Self:
-        arguments = self.checked(own.takes)
-        section = self.model_copy(update={"model": own.name, "arguments": arguments})
-        section._own = own
+    def _with(self, model: OwnModel) -> Self:
+        arguments = self.checked(model.takes)
+        section = self.model_copy(update={"model": model.name, "arguments": arguments})
+        section._own = model
         return section

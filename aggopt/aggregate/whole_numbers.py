@@ -27,7 +27,8 @@ def round_to_whole_numbers(c: F64, sizes: F64) -> F64:
     order = some[np.argsort(-share[some], kind="stable")]
     missing = np.sum(sizes * share) - np.concatenate([[0.0], np.cumsum(sizes[order])])
     count = int(np.argmin(np.abs(missing)))
-    up, left = np.zeros(len(c), dtype=bool), float(missing[count])
+    up = np.zeros(len(c), dtype=bool)
+    left = float(missing[count])
     up[order[:count]] = True
     while (changed := _exchange(share, sizes, up, left)).size:
         left += float(np.sum(np.where(up, sizes, -sizes)[changed]))

@@ -14,7 +14,8 @@ from aggopt.solvers.certificate import Answer, Status
 from aggopt.solvers.solver import Solver
 
 BYTES = 40  # for each value, at the peak
-LARGE, SMALL = 490, -480  # exponents: 2**490 squared is finite, 2**-480 counts
+LARGE = 490  # exponent: 2**490 squared is finite
+SMALL = -480  # exponent: 2**-480 counts
 
 
 def run(
@@ -33,7 +34,8 @@ def run(
     from aggopt.algorithms import runs as _runs
     from aggopt.algorithms import runs as _runs_paths
 
-    n, k = len(data.x), data.k
+    n = len(data.x)
+    k = data.k
     require_memory(BYTES * n, f"the partition of {n} values")
     started = compile_time.now()
     index_type = np.int32 if n < 2**31 else np.int64
@@ -50,9 +52,9 @@ def run(
         inverse=inverse,
         weight=np.append(0.0, inverse[1:] * inverse[:-1]),
     )
-    _runs.solve(work)
+    _runs.solve_runs(work)
     labels: AnyInt = np.empty(n, dtype=index_type)
-    _runs_paths.read(work.before, labels)
+    _runs_paths.write_labels(work.before, labels)
     seconds = compile_time.now() - started
     return Answer(labels, Status.OPTIMAL, None, solver.name, seconds)
 
@@ -61,7 +63,8 @@ def _scale_values(data: model.Data) -> Floats:
     """Return the values, times a power of two if their squares would not be floats."""
     from aggopt.algorithms import runs as _runs
 
-    gap, width = _runs.find_least_gap(data.x), float(data.x[-1] - data.x[0])
+    gap = _runs.find_least_gap(data.x)
+    width = float(data.x[-1] - data.x[0])
     if width == 0 or data.centroids == "integer":
         return data.x
     widest, narrowest = np.frexp([width, gap])[1].tolist()

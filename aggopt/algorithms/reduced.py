@@ -28,7 +28,8 @@ class JointReduced:
 
     def __init__(self, data: p3m_joint.Data) -> None:
         self._cost = Cost.of(data)
-        self._means, self._shape = data.means, data.means.shape
+        self._means = data.means
+        self._shape = data.means.shape
         self._ends = data.lower - data.means, data.upper - data.means
         self._share = data.sizes / data.sizes.sum()
         self._linear = (self._share[:, None] * data.rows).T
@@ -57,7 +58,8 @@ class JointReduced:
     def jacobianstructure(self) -> tuple[Any, Any]:
         """Return rows and columns: of each linear row m, of each pair 2 m."""
         m, d = self._shape
-        linear, of_group = d * len(self._linear), d * np.arange(m)
+        linear = d * len(self._linear)
+        of_group = d * np.arange(m)
         a, b = self._pairs
         pairs = linear + np.arange(len(a))
         rows = [np.repeat(np.arange(linear), m), np.repeat(pairs, 2 * m)]
@@ -97,7 +99,7 @@ class JointReduced:
         self.iterations = iteration
         return True
 
-    def multipliers(self, found: Floats) -> None:
+    def multipliers(self, centroids: Floats) -> None:
         """Return None: the rows here are not the model's rows."""
 
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
@@ -124,7 +126,9 @@ class Reduced:
         self._f = compute_quartics(data)[0].T  # of t = c - C, constant first (5, m)
         self._df = _derive_coefficients(self._f)
         self._ddf = _derive_coefficients(self._df)
-        self._n, self._sizes, self._means = len(data.x), data.sizes, data.means
+        self._n = len(data.x)
+        self._sizes = data.sizes
+        self._means = data.means
         self._data = data
         self.iterations = 0
         self.target = np.array([0.0, 1.0])
@@ -162,14 +166,15 @@ class Reduced:
         self.iterations = iteration
         return True
 
-    def multipliers(self, found: Floats) -> dict[str, Floats] | None:
+    def multipliers(self, centroids: Floats) -> dict[str, Floats] | None:
         """Return the multipliers of both rows by name; the rows here are per record."""
-        mean, variance = np.asarray(found, np.float64) / self._n
+        mean, variance = np.asarray(centroids, np.float64) / self._n
         return {"mean": mean, "variance": variance}
 
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
         """Return bounds of t (m,): a hard wish leaves the nearer of two values."""
-        low, high = self._data.lower - self._means, self._data.upper - self._means
+        low = self._data.lower - self._means
+        high = self._data.upper - self._means
         hard, values = model.list_demanded_values(self._data)
         away = np.abs(values - start[hard, None])
         nearer = np.nanargmin(away, axis=1) if hard.size else hard

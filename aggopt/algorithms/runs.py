@@ -29,11 +29,13 @@ def find_common_node(before: AnyInt, a: int, b: int, horizon: int) -> int:
 
 
 @compiled
-def read(before: AnyInt, labels: AnyInt) -> None:
+def write_labels(before: AnyInt, labels: AnyInt) -> None:
     """Write the group of each value (n,), 0 first, read back from the last."""
-    j, number = len(labels), 0
+    j = len(labels)
+    number = 0
     while j > 0:
-        j, number = before[j], number + 1
+        j = before[j]
+        number = number + 1
     j = len(labels)
     while j > 0:
         number -= 1
@@ -84,10 +86,13 @@ class RunCosts(NamedTuple):
 
 
 @compiled
-def solve(work: RunCosts) -> None:
+def solve_runs(work: RunCosts) -> None:
     """Fill in the best partition of x[:j] for every j; of equals, the latest begin."""
-    n, k = len(work.x), work.k
-    work.cost[:k], work.step[:k], work.before[:k] = np.inf, 0.0, 0
+    n = len(work.x)
+    k = work.k
+    work.cost[:k] = np.inf
+    work.step[:k] = 0.0
+    work.before[:k] = 0
     work.cost[0] = 0.0
     for t in range(k, n + 1, k):
         first = max(work.before[t - 1], t - 2 * k + 1, 0)
@@ -109,8 +114,11 @@ def solve(work: RunCosts) -> None:
 @inlined
 def _solve_short_row(work: RunCosts, j: int) -> None:
     """Find the best beginning of the group that ends at j, without a branch."""
-    origin, total, squares = work.x[j - 1], 0.0, 0.0
-    best, size = np.inf, float(work.k)
+    origin = work.x[j - 1]
+    total = 0.0
+    squares = 0.0
+    best = np.inf
+    size = float(work.k)
     for m in range(2, work.k):
         y = work.x[j - m] - origin
         total += y
@@ -148,11 +156,14 @@ def _solve_row(work: RunCosts, t: int, j: int, first: int, last: int) -> None:
 def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) -> None:
     """Find the best beginning for a kind of cost that the compiler knows."""
     centre = 2 * work.k
-    q, best, begin = centre + j - t, np.inf, first
+    q = centre + j - t
+    best = np.inf
+    begin = first
     for i in range(first, last + 1):
         value = work.cost[i] + _group(work, kind, centre + i - t, q)
         if value <= best:
-            best, begin = value, i
+            best = value
+            begin = i
     work.before[j] = begin
     work.step[j] = _group(work, kind, centre + begin - t, q) + work.own[q]
     work.cost[j] = work.cost[begin] + work.step[j]
@@ -167,7 +178,8 @@ def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
         half = (q - p) // 2
         upper = work.around[q] - work.around[q - half]
         return float(upper - (work.around[p + half] - work.around[p]))
-    m, r = 2 * work.k - p, q - 2 * work.k
+    m = 2 * work.k - p
+    r = q - 2 * work.k
     apart = work.around[p] - work.around[q]
     squares = work.own[p] + apart * apart * (m * r * work.inverse[m + r])
     if kind == WHOLE:
@@ -192,7 +204,8 @@ def _look_around(work: RunCosts, t: int, first: int, end: int) -> None:
 def _fill_squares(work: RunCosts, t: int, side: int, count: int) -> None:
     """Fill in means and sums of squares, on one side of t, from there outwards."""
     # Youngs and Cramer: only terms that are not negative are added
-    origin, centre = work.x[t - 1], 2 * work.k
+    origin = work.x[t - 1]
+    centre = 2 * work.k
     if work.kind == WHOLE:
         origin = np.floor(origin)
     total = squares = 0.0
@@ -209,7 +222,8 @@ def _fill_squares(work: RunCosts, t: int, side: int, count: int) -> None:
 @inlined
 def _fill_sums(work: RunCosts, t: int, first: int, end: int) -> None:
     """Fill in sums of the values on both sides of t, for absolute errors."""
-    origin, centre = work.x[t - 1], 2 * work.k
+    origin = work.x[t - 1]
+    centre = 2 * work.k
     work.around[centre] = 0.0
     for i in range(t - 1, first - 1, -1):
         p = centre + i - t
@@ -222,7 +236,8 @@ def _fill_sums(work: RunCosts, t: int, first: int, end: int) -> None:
 @inlined
 def _fill_distances(work: RunCosts, t: int, first: int, end: int) -> None:
     """Fill in the distances of the values on both sides of t, for ranges."""
-    origin, centre = work.x[t - 1], 2 * work.k
+    origin = work.x[t - 1]
+    centre = 2 * work.k
     for i in range(first, t):
         work.own[centre + i - t] = origin - work.x[i]
     for j in range(t, end):
@@ -250,7 +265,8 @@ def _reduce_costs(work: RunCosts, t: int, first: int) -> None:
     They are added up again from that node.  This restores the digits that larger
     earlier costs had covered.
     """
-    meeting, lowest_cost = t - 1, np.inf
+    meeting = t - 1
+    lowest_cost = np.inf
     for i in range(t - 1, first - 1, -1):
         if i <= t - work.k:
             lowest_cost = min(lowest_cost, work.cost[i])

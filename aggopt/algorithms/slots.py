@@ -39,7 +39,8 @@ def reduce_slacks(data: model.Data) -> model.Data | None:
     """
     if data.slack is None:
         return data
-    low, high = data.counts - data.slack, data.counts + data.slack
+    low = data.counts - data.slack
+    high = data.counts + data.slack
     for r, weights in enumerate(data.weights):
         whole_weights = np.rint(weights).astype(np.int64)
         step = (
@@ -67,16 +68,16 @@ def find_dearer_pairs(data: model.Data, multipliers: Floats, objective: float) -
     return np.asarray(bound + raised > objective + SAFE * max(1.0, objective))
 
 
-def find_far_pairs(data: model.Data, multipliers: Floats, most: int) -> Bool:
-    """Whether each pair (q,) is not among the `most` that raise the bound least.
+def find_far_pairs(data: model.Data, multipliers: Floats, max_pairs: int) -> Bool:
+    """Whether each pair (q,) is not among the `max_pairs` that raise the bound least.
 
     The cheapest pair of each class does not count.
     """
     raised = model.compute_dual_bound(data, multipliers)[1]
-    most += len(data.classes[2])
-    if len(raised) <= most:
+    max_pairs += len(data.classes[2])
+    if len(raised) <= max_pairs:
         return np.zeros(len(raised), bool)
-    return np.asarray(raised > np.partition(raised, most)[most])
+    return np.asarray(raised > np.partition(raised, max_pairs)[max_pairs])
 
 
 NONE = 1e-9  # largest share that counts as 0
@@ -110,17 +111,18 @@ def assign_undivided(data: Choice, y: Floats) -> tuple[Labels, Divided]:
     A class of symmetric groups fills whole groups first, and divides the rest.
     """
     t, c = data.pairs
-    _, of, number = data.classes
+    _, class_of, number = data.classes
     undivided = np.floor(y + NONE).astype(np.intp)
     left = number - np.bincount(t, undivided, len(number)).astype(np.intp)
-    categories = np.full(len(of), -1)
-    order = np.argsort(of, kind="stable")
+    categories = np.full(len(class_of), -1)
+    order = np.argsort(class_of, kind="stable")
     ends = np.cumsum(number)
     starts = np.concatenate(
         [order[end - n : end - r] for end, n, r in zip(ends, number, left, strict=True)]
     )
     categories[starts] = np.repeat(c, undivided)
-    open_groups, shares = [], []
+    open_groups = []
+    shares = []
     for k in np.flatnonzero(left):
         class_members = np.flatnonzero(t == k)
         part = np.maximum(y[class_members] - undivided[class_members], 0.0)
@@ -137,7 +139,8 @@ def _cut(part: Floats, categories: Labels, width: int) -> Floats:
     """Return shares (groups, width): an amount of each category, cut into units."""
     ends = np.cumsum(part)
     units = np.arange(round(ends[-1]))[:, None]
-    high, low = np.minimum(ends, units + 1), np.maximum(ends - part, units)
+    high = np.minimum(ends, units + 1)
+    low = np.maximum(ends - part, units)
     parts = np.zeros((len(units), width))
     parts[:, categories] = np.maximum(high - low, 0.0)
     return parts
@@ -165,7 +168,9 @@ def _build_slots(data: Choice, divided: Divided) -> tuple[Floats, Labels, Labels
     """
     size = data.weights.sum(axis=0)[divided.groups]
     largest_first = np.argsort(-size, kind="stable")
-    costs, category, full = [], [], []
+    costs = []
+    category = []
+    full = []
     for c, column in enumerate(divided.shares.T):
         load = float(column.sum())
         count = int(np.ceil(load - NONE))
@@ -209,7 +214,8 @@ class Standing:
         at = model.point(self.data, categories)
         objective = model.objective(self.data, at)
         if objective < self.objective and model.MODEL.violation(self.data, at) < EXACT:
-            self.best, self.objective = categories, objective
+            self.best = categories
+            self.objective = objective
 
     @property
     def over(self) -> bool:
@@ -252,7 +258,8 @@ def run(
         _relax(standing, tight)
         for pair_limit in FEW:
             _improve(standing, tight, pair_limit)
-    seconds, bound = clock.spent, min(standing.bound, standing.objective)
+    seconds = clock.spent
+    bound = min(standing.bound, standing.objective)
     return Answer(standing.best, _find_status(standing), bound, solver.name, seconds)
 
 
@@ -304,13 +311,15 @@ def _raise(standing: Standing, tight: model.Data, multipliers: Floats | None) ->
         standing.bound = max(standing.bound, model.proven(tight, multipliers))
 
 
-def _improve(standing: Standing, tight: model.Data, most: int | None) -> None:
-    """Let HiGHS look at the `most` cheapest pairs, or at all that may be better."""
+def _improve(standing: Standing, tight: model.Data, max_pairs: int | None) -> None:
+    """Let HiGHS consider the `max_pairs` cheapest pairs, or all that may be better."""
     if standing.over:
         return
     barred = find_dearer_pairs(tight, standing.multipliers, standing.objective)
     cheapest = (
-        barred if most is None else find_far_pairs(tight, standing.multipliers, most)
+        barred
+        if max_pairs is None
+        else find_far_pairs(tight, standing.multipliers, max_pairs)
     )
     is_exhaustive = not (cheapest & ~barred).any()
     barred = barred | cheapest

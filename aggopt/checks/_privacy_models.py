@@ -13,7 +13,7 @@ from aggopt.checks.law import list_laws, not_tried, require
 from aggopt.core.types import I64, Labels
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy.model import PrivacyModel
-from aggopt.privacy.requirement import Requirement, members
+from aggopt.privacy.requirement import Requirement, sort_by_group
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 SEEDS, ROUNDED = range(3), 1e-9  # what `found` may be off by where `broken` is exact
@@ -61,43 +61,52 @@ def draw_groups(seed: int, n: int, most: int = 9) -> Labels:
 def broken_is_what_found_shows(f: TriedPrivacyModel) -> None:
     """A group breaks it exactly where it has less than is asked, or more of a "<="."""
     of = f.asked
-    counts = of.asked.is_integer()  # then a value equal to it is not rounded
+    counts = of.required.is_integer()  # then a value equal to it is not rounded
     for seed in range(5):
-        records, starts = members(draw_groups(seed, of.n, 9 - seed))
-        figures, broken = of.found(records, starts), of.broken(records, starts)
+        records, starts = sort_by_group(draw_groups(seed, of.n, 9 - seed))
+        figures, broken = (
+            of.measure_groups(records, starts),
+            of.find_broken(records, starts),
+        )
         require(
             figures.shape == broken.shape == (len(starts) - 1,), "one for each group"
         )
-        away = (figures - of.asked) / max(1.0, abs(of.asked))
+        away = (figures - of.required) / max(1.0, abs(of.required))
         beyond = away if of.sign == "<=" else -away
         for g in np.flatnonzero((np.abs(away) > ROUNDED) | (counts & (away == 0))):
             verdict = "broken" if broken[g] else "kept"
-            stated = f"a group with {figures[g]:.6g}, asked {of.sign} {of.asked:g}"
+            stated = f"a group with {figures[g]:.6g}, asked {of.sign} {of.required:g}"
             require(broken[g] == (beyond[g] > 0), f"{stated}, is said to be {verdict}")
 
 
 def groups_fall_short_exactly_where_they_break_it(f: TriedPrivacyModel) -> None:
     """`short` is above 0 where a group breaks it, and 0 where it does not."""
     for seed in SEEDS:
-        records, starts = members(draw_groups(seed, f.asked.n))
-        short, broken = f.asked.short(records, starts), f.asked.broken(records, starts)
+        records, starts = sort_by_group(draw_groups(seed, f.asked.n))
+        short, broken = (
+            f.asked.measure_shortfall(records, starts),
+            f.asked.find_broken(records, starts),
+        )
         agrees = ((short > 0) == broken).all() and (short >= 0).all()
         require(agrees, f"seed {seed}: they fall short elsewhere")
 
 
 def the_check_says_what_the_groups_have(f: TriedPrivacyModel) -> None:
-    """`satisfied` and `check` say what `broken` and `found` say of each group."""
+    """`is_satisfied` and `check` agree with `find_broken` and `measure_groups`."""
     of = f.asked
     for seed in SEEDS:
         labels = draw_groups(seed, of.n)
-        records, starts = members(labels)
-        broken, figures = of.broken(records, starts), of.found(records, starts)
+        records, starts = sort_by_group(labels)
+        broken, figures = (
+            of.find_broken(records, starts),
+            of.measure_groups(records, starts),
+        )
         check, worst = (
             of.check(labels),
             figures.max() if of.sign == "<=" else figures.min(),
         )
         where = f"seed {seed}"
-        require(of.satisfied(labels) == (not broken.any()), f"{where}: `satisfied`")
+        require(of.is_satisfied(labels) == (not broken.any()), f"{where}: `satisfied`")
         require(check.holds == (not broken.any()), f"{where}: the check holds or not")
         require(check.broken == broken.sum(), f"{where}: groups that break it")
         near = abs(check.found - worst) <= 1e-6 * max(1.0, abs(worst))
@@ -109,9 +118,9 @@ def each_group_is_judged_by_itself(f: TriedPrivacyModel) -> None:
     of = f.asked
     for seed in SEEDS:
         labels = draw_groups(seed, of.n)
-        broken = of.broken(*members(labels))
+        broken = of.find_broken(*sort_by_group(labels))
         for g in range(3):
-            alone = of.broken(*members(np.where(labels == g, 0, 1)))[0]
+            alone = of.find_broken(*sort_by_group(np.where(labels == g, 0, 1)))[0]
             require(alone == broken[g], f"seed {seed}: alone it is judged otherwise")
 
 
@@ -119,11 +128,13 @@ def order_of_records_does_not_matter(f: TriedPrivacyModel) -> None:
     """Neither the order of the groups nor that of their records matters."""
     of, rng = f.asked, np.random.default_rng(1)
     labels = rng.permutation(np.arange(of.n) % 8)
-    records, starts = members(labels)
+    records, starts = sort_by_group(labels)
     mixed = records.copy()
     for start, end in pairwise(starts.tolist()):
         rng.shuffle(mixed[start:end])
-    same = np.array_equal(of.found(mixed, starts), of.found(records, starts))
+    same = np.array_equal(
+        of.measure_groups(mixed, starts), of.measure_groups(records, starts)
+    )
     require(same, "the records of a group in another order have something else")
     renumbered = of.check((labels + 3) % 8)
     require(
@@ -136,12 +147,12 @@ def one_value_protects_least(f: TriedPrivacyModel) -> None:
     _, pay = make_people()
     ends = [np.flatnonzero(pay == end) for end in (pay.min(), pay.max())]
     of, size = f.asked, len(ends[0])
-    alone = [of.found(end, np.array([0, size]))[0] for end in ends]
+    alone = [of.measure_groups(end, np.array([0, size]))[0] for end in ends]
     extreme = max(alone) if of.sign == "<=" else min(alone)
     rng = np.random.default_rng(4)
     for _ in range(40):
         group = rng.choice(of.n, size, replace=False).astype(np.int64)
-        figure = of.found(group, np.array([0, size]))[0]
+        figure = of.measure_groups(group, np.array([0, size]))[0]
         less = (
             figure > extreme + ROUNDED
             if of.sign == "<="
@@ -156,7 +167,7 @@ def some_groups_break_it(f: TriedPrivacyModel) -> None:
     """It asks something: of groups at random, and of one value, some break it."""
     of, codes = f.asked, np.unique(make_people()[1], return_inverse=True)[1]
     tried = [codes, *(draw_groups(seed, of.n) for seed in SEEDS)]
-    broken = any(of.broken(*members(labels)).any() for labels in tried)
+    broken = any(of.find_broken(*sort_by_group(labels)).any() for labels in tried)
     require(broken, "no group breaks it, not one of a single value")
 
 
@@ -168,8 +179,8 @@ def a_union_satisfies_what_its_groups_do(f: TriedPrivacyModel) -> None:
     for groups in (5, f.asked.n // 2) * 40:
         labels = rng.permutation(np.arange(f.asked.n) % groups)
         union = np.unique(np.where(labels == 1, 0, labels), return_inverse=True)[1]
-        before = f.asked.broken(*members(labels))[:2].any()
-        after = f.asked.broken(*members(union))[0]
+        before = f.asked.find_broken(*sort_by_group(labels))[:2].any()
+        after = f.asked.find_broken(*sort_by_group(union))[0]
         require(before or not after, "two groups keep it, and their union breaks it")
 
 
@@ -177,14 +188,14 @@ def infeasible_is_proven(f: TriedPrivacyModel) -> None:
     """Where it says that no groups of k satisfy it, none of all partitions does."""
     for units in FEW:
         of = f.of_values(UNIT * np.array(units, np.int64))
-        if of.infeasible(2) is None:
+        if of.explain_infeasible(2) is None:
             continue
         labels = np.empty(len(units), np.intp)
         for groups in iter_partitions(len(units), 2):
             for g, group in enumerate(groups):
                 labels[group] = g
             stated = f"{len(groups)} groups of pays {units}"
-            require(not of.satisfied(labels), f"{stated} satisfy it all the same")
+            require(not of.is_satisfied(labels), f"{stated} satisfy it all the same")
 
 
 def merging_satisfies_it(f: TriedPrivacyModel) -> None:
@@ -195,9 +206,11 @@ def merging_satisfies_it(f: TriedPrivacyModel) -> None:
     try:
         merged = merge_until_satisfied(X, labels, [f.asked])
     except InfeasibleInputError:
-        require(not f.asked.satisfied(np.zeros(len(X), np.intp)), "one group keeps it")
+        require(
+            not f.asked.is_satisfied(np.zeros(len(X), np.intp)), "one group keeps it"
+        )
         return
-    require(f.asked.satisfied(merged), "the groups that are left break it")
+    require(f.asked.is_satisfied(merged), "the groups that are left break it")
 
 
 def it_shows_no_record(f: TriedPrivacyModel) -> None:

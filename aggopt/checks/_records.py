@@ -17,7 +17,7 @@ from aggopt.privacy.metric import Metric
 from aggopt.privacy.model import OwnPrivacyModel, PrivacyModel
 from aggopt.privacy.requirement import Requirement
 from aggopt.privacy.user_model import OwnRequirement
-from aggopt.privacy.value_levels import levels_of
+from aggopt.privacy.value_levels import assign_levels
 
 K = 4
 SIZES = (1, 2, 7, 30, 31, 60, 61)  # k of 61 records: below, at and next to half and all
@@ -126,7 +126,7 @@ class PayColumn:
 
     def levels(self) -> I64:
         """Return the level of each number, (n,)."""
-        return levels_of(self.numbers_, self.treatment.levels)
+        return assign_levels(self.numbers_, self.treatment.levels)
 
     def distance(self) -> Distance:
         """Return the ordered distance of the values."""

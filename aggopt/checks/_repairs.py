@@ -75,7 +75,9 @@ def it_keeps_k_and_what_it_adds(f: TriedRepair) -> None:
         require(repaired.shape == labels.shape, f"{name}: labels {repaired.shape}")
         smallest = int(np.bincount(repaired).min())
         require(smallest >= K, f"{name}: a group of {smallest} records, k = {K}")
-        require(requirement_added.satisfied(repaired), f"{name}: its groups break it")
+        require(
+            requirement_added.is_satisfied(repaired), f"{name}: its groups break it"
+        )
 
 
 def it_leaves_what_it_says(f: TriedRepair) -> None:
@@ -90,7 +92,7 @@ def it_leaves_what_it_says(f: TriedRepair) -> None:
             start = _merge_until_satisfied(X, labels, requirement_left)
             repaired, _ = f(X, start.copy(), requirement_added)
             require(
-                requirement_left.satisfied(repaired),
+                requirement_left.is_satisfied(repaired),
                 f"{name} is added, and {other} is lost",
             )
 
@@ -115,7 +117,7 @@ def certificate_is_true(f: TriedRepair) -> None:
         requirement_added = build_requirement(
             REQUIREMENTS[name], UNIT * np.array(FEW, np.int64)
         )
-        if not requirement_added.satisfied(np.zeros(len(X), np.intp)):
+        if not requirement_added.is_satisfied(np.zeros(len(X), np.intp)):
             continue
         repaired, result = f(X, np.array([0, 0, 0, 1, 1, 1, 1]), requirement_added, 2)
         if result is None:
@@ -157,7 +159,7 @@ def a_time_limit_is_kept(f: TriedRepair) -> None:
     repaired, _ = f(X, labels.copy(), requirement_added, time_limit=0.05)
     spent = compile_time.now() - started
     require(spent < SOON, f"it took {spent:.1f} seconds")
-    require(requirement_added.satisfied(repaired), "its groups break what was asked")
+    require(requirement_added.is_satisfied(repaired), "its groups break what was asked")
 
 
 def _make_task(name: str) -> tuple[F64, Labels, Requirement]:
@@ -183,7 +185,7 @@ def _find_least_loss(X: F64, requirement_added: Requirement) -> float:
         labels: I64 = np.empty(len(X), np.intp)
         for g, group in enumerate(groups):
             labels[group] = g
-        if requirement_added.satisfied(labels):
+        if requirement_added.is_satisfied(labels):
             best = min(best, compute_sse(Z, labels))
     return float(best)
 

@@ -19,7 +19,7 @@ from aggopt.errors import JobError, TableError, naming
 Entries = npt.NDArray[Any]
 
 
-def iter_columns(data: Any, what: str) -> Iterator[tuple[str, Entries]]:
+def iter_columns(data: Any, noun: str) -> Iterator[tuple[str, Entries]]:
     """Yield each column of a table, a series, or an array, by name; "" of an (n,).
 
     A missing entry is None, except among floats.
@@ -36,7 +36,7 @@ def iter_columns(data: Any, what: str) -> Iterator[tuple[str, Entries]]:
     array = _read_array(data)
     if array.ndim not in (1, 2) or not array.size:
         raise TableError(
-            f"{what} has shape {array.shape}.",
+            f"{noun} has shape {array.shape}.",
             fix="pass one value per record, shape (n,), or a table of several "
             "attributes, shape (n, d).",
         )
@@ -96,7 +96,8 @@ def encode_entries(entries: Entries) -> tuple[I64, int]:
 
 
 def _iter_table_columns(table: Any) -> Iterator[tuple[str, Entries]]:
-    frame, names = None, []
+    frame = None
+    names = []
     try:
         frame = nw.from_native(
             _convert_unknown(table), eager_only=True, allow_series=True

@@ -71,7 +71,8 @@ class CompileClock:
     @contextmanager
     def reported_to(self, listener: Listener) -> Iterator[None]:
         """Report kernels that compile within the block to a listener."""
-        before, self.listener = self.listener, listener
+        before = self.listener
+        self.listener = listener
         try:
             yield
         finally:

@@ -15,12 +15,14 @@ Progress = Callable[[float], None]
 REPORTS = 32  # calls, about: enough for a smooth bar, too few to cost time
 
 
-def require_progress(progress: object, what: str = "the share that is done") -> None:
-    """Raise unless `progress` is None or callable; `what` is its argument, in words."""
+def require_progress(
+    progress: object, argument: str = "the share that is done"
+) -> None:
+    """Raise unless `progress` is None or callable, with `argument` in the message."""
     if progress is not None and not callable(progress):
         raise JobError(
             f"progress is of type {type(progress).__name__}, which cannot be called.",
-            fix=f"pass a function of {what}, such as print, or None.",
+            fix=f"pass a function of {argument}, such as print, or None.",
         )
 
 

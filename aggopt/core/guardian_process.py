@@ -27,7 +27,9 @@ class Guardian:
     """State of the owner: its groups, its files, and its unconfirmed signals."""
 
     def __init__(self, owner: int, wakeups: int, forward: int, grace: float) -> None:
-        self.owner, self.wakeups, self.forward = owner, wakeups, forward
+        self.owner = owner
+        self.wakeups = wakeups
+        self.forward = forward
         self.grace = grace
         self.groups: set[int] = set()
         self.files: dict[str, None] = {}

@@ -51,22 +51,27 @@ class HighsProgram:
         for _ in range(count):
             self._highs.addRow(1.0, 1.0, 0, none, none.astype(float))
 
-    def add_row(self, most: float, index: AnyInt, entries: Floats) -> None:
-        """Add a row of these columns, which adds up to `most` at most."""
-        self._highs.addRow(-np.inf, most, len(index), index, entries)
+    def add_row(self, upper: float, index: AnyInt, entries: Floats) -> None:
+        """Add a row of these columns, which adds up to `upper` at most."""
+        self._highs.addRow(-np.inf, upper, len(index), index, entries)
 
     def add_columns(
-        self, costs: Floats, most: Floats, starts: AnyInt, rows: AnyInt, entries: Floats
+        self,
+        costs: Floats,
+        upper: Floats,
+        starts: AnyInt,
+        rows: AnyInt,
+        entries: Floats,
     ) -> None:
         """Add columns from 0 up; that of place j has entries from starts[j] on."""
         lower = np.zeros(len(costs))
-        counts = len(costs), costs, lower, most, len(rows)
+        counts = len(costs), costs, lower, upper, len(rows)
         self._highs.addCols(*counts, starts, rows, entries)
 
-    def change_bounds(self, most: Floats) -> None:
-        """Set the bounds of all columns to 0 and `most`."""
-        every = np.arange(len(most), dtype=np.int32)
-        self._highs.changeColsBounds(len(most), every, np.zeros(len(most)), most)
+    def change_bounds(self, upper: Floats) -> None:
+        """Set the bounds of all columns to 0 and `upper`."""
+        every = np.arange(len(upper), dtype=np.int32)
+        self._highs.changeColsBounds(len(upper), every, np.zeros(len(upper)), upper)
 
     def change_costs(self, costs: Floats) -> None:
         """Set the costs of the first columns."""
@@ -128,9 +133,11 @@ class HighsChoice:
         import highspy
 
         lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = len(costs), count
+        lp.num_col_ = len(costs)
+        lp.num_row_ = count
         lp.col_cost_ = costs
-        lp.col_lower_, lp.col_upper_ = np.zeros(len(costs)), np.ones(len(costs))
+        lp.col_lower_ = np.zeros(len(costs))
+        lp.col_upper_ = np.ones(len(costs))
         lp.row_lower_ = lp.row_upper_ = np.ones(count)
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_ = starts.astype(np.int32)

@@ -151,7 +151,8 @@ def _split_into_panels(
     """Return the columns of each panel: the first `keys`, and others that fit."""
     first = list(range(keys))
     taken = sum(wide[j] + len(GAP) for j in first)
-    panels, room = [list(first)], width - taken
+    panels = [list(first)]
+    room = width - taken
     for j in range(keys, len(wide)):
         if wide[j] > room and len(panels[-1]) > keys:
             panels.append(list(first))

@@ -11,7 +11,8 @@ from aggopt.core.compiled import inlined
 from aggopt.core.types import U64
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
 U27, U30, U31, U32, U11 = (np.uint64(shift) for shift in (27, 30, 31, 32, 11))
 UNIT = 2.0**-53
 
@@ -50,7 +51,8 @@ def copy_into(to: Any, values: Any) -> None:
 def sort_in_place(values: Any) -> None:
     """Sort values in place: a few of them, as time grows with the square."""
     for end in range(1, len(values)):
-        x, at = values[end], end
+        x = values[end]
+        at = end
         while at > 0 and values[at - 1] > x:
             values[at] = values[at - 1]
             at -= 1

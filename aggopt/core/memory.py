@@ -47,15 +47,15 @@ def is_lack_of_memory(error: BaseException) -> bool:
     >>> is_lack_of_memory(MemoryError()), is_lack_of_memory(ValueError())
     (True, False)
     """
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, MemoryError) or str(found) == _NO_THREAD:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MemoryError) or str(cause) == _NO_THREAD:
             return True
-        found = found.__cause__
+        cause = cause.__cause__
     return False
 
 
-def require_memory(needed: int, what: str, fix: str = _FIX) -> None:
+def require_memory(needed: int, purpose: str, fix: str = _FIX) -> None:
     """Raise if a computation would not fit.
 
     Raises
@@ -66,7 +66,7 @@ def require_memory(needed: int, what: str, fix: str = _FIX) -> None:
     left = find_available_memory()
     if needed > left:
         raise MemoryLimitError(
-            f"{what} needs about {format_size(needed)} of memory, and "
+            f"{purpose} needs about {format_size(needed)} of memory, and "
             f"{format_size(left)} are left.",
             fix=fix,
         )

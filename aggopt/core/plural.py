@@ -14,17 +14,17 @@ def plural(count: int, one: str, more: str = "") -> str:
     return f"{count} {one if count == 1 else more or f'{one}s'}"
 
 
-def join_names(names: Sequence[str], most: int) -> str:
-    """Return names as a sentence lists them, with at most `most` names.
+def join_names(names: Sequence[str], count: int) -> str:
+    """Return names as a sentence lists them, with at most `count` names.
 
     Examples
     --------
     >>> join_names(["age", "sex", "town"], 3), join_names(["age", "sex", "town"], 1)
     ('age, sex and town', 'age and 2 more')
     """
-    shown = list(names[:most])
-    if len(names) > most:
-        shown.append(f"{len(names) - most} more")
+    shown = list(names[:count])
+    if len(names) > count:
+        shown.append(f"{len(names) - count} more")
     *first, last = shown
     return f"{', '.join(first)} and {last}" if first else last
 

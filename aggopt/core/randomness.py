@@ -21,20 +21,20 @@ def make_secret() -> str:
     return secrets.token_hex(BITS // 8)
 
 
-def require_secret(known: object) -> str:
+def require_secret(secret: object) -> str:
     """Return a valid secret, or refuse the value."""
-    if is_secret(known):
-        return str(known)
+    if is_secret(secret):
+        return str(secret)
     raise JobError(
         "The secret is not 32 hexadecimal digits.",
         fix="leave it out, or pass the one in the manifest of the release.",
     )
 
 
-def is_secret(known: object) -> bool:
+def is_secret(secret: object) -> bool:
     """Whether a value has the form of a secret: 32 hexadecimal digits."""
-    of_length = isinstance(known, str) and len(known) == BITS // 4
-    return of_length and set(str(known)) <= set("0123456789abcdef")
+    of_length = isinstance(secret, str) and len(secret) == BITS // 4
+    return of_length and set(str(secret)) <= set("0123456789abcdef")
 
 
 def derive_secret(seed: int | None) -> str:

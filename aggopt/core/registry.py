@@ -88,9 +88,12 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         own: str = "",
         adopt: Callable[[Any, Origin], Kind] | None = None,
     ) -> None:
-        self.folder, self.kind, self.noun = folder, kind, noun
+        self.folder = folder
+        self.kind = kind
+        self.noun = noun
         self.taken = frozenset(taken)
-        self.own, self._adopt = own, adopt
+        self.own = own
+        self._adopt = adopt
 
     def __getitem__(self, name: str) -> Kind:
         return self._methods[name]
@@ -124,16 +127,16 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         """
         return name in self or name in self.taken
 
-    def names_own(self, named: object) -> bool:
+    def names_own(self, name: object) -> bool:
         """Whether it can only name code of the user's; none is loaded to know."""
-        if not isinstance(named, str):
-            plain = named is None or isinstance(named, _PLAIN)
-            return not plain and self.declared_as(named) is None
-        if self._adopt is None or self.reserves(named):
+        if not isinstance(name, str):
+            plain = name is None or isinstance(name, _PLAIN)
+            return not plain and self.declared_as(name) is None
+        if self._adopt is None or self.reserves(name):
             return False
-        return is_code_file(named) or named in find_plugins(self.own)
+        return is_code_file(name) or name in find_plugins(self.own)
 
-    def adopted(self, named: object, *, beside: Path | None = None) -> Kind:
+    def adopted(self, name: object, *, beside: Path | None = None) -> Kind:
         """Return the named method, or a method from an object.
 
         A name is looked up here, then among entry points, and last as a file relative
@@ -147,29 +150,29 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             The name is unknown, the code cannot become a method, or an object has the
             name of a method of this package.
         """
-        here = self.declared_as(named)
+        here = self.declared_as(name)
         if here is not None:
             return here
-        if isinstance(named, self.kind) and named.origin is not None:
-            return named  # adopted before
-        if self._adopt is None or not self.names_own(named):
-            return self.named(named)
-        if isinstance(named, str):
-            return self._adopt(*load_plugin(self.own, named, beside=beside))
-        origin = find_origin(self.own, named)
+        if isinstance(name, self.kind) and name.origin is not None:
+            return name  # adopted before
+        if self._adopt is None or not self.names_own(name):
+            return self.named(name)
+        if isinstance(name, str):
+            return self._adopt(*load_plugin(self.own, name, beside=beside))
+        origin = find_origin(self.own, name)
         if origin.name in self or origin.name in self.taken:
             raise JobError(
                 f"A {self.noun} of yours is called {origin.name!r}, as one of this "
                 "package is.",
                 fix="give it another name.",
             )
-        return self._adopt(named, origin)
+        return self._adopt(name, origin)
 
-    def declared_as(self, named: object) -> Kind | None:
+    def declared_as(self, name: object) -> Kind | None:
         """Return the method that has this name or function, or is it; None if none."""
-        if isinstance(named, str):
-            return self.get(named)
-        matches = (m for m in self.values() if m is named or _has_function(m, named))
+        if isinstance(name, str):
+            return self.get(name)
+        matches = (m for m in self.values() if m is name or _has_function(m, name))
         return next(matches, None)
 
     @cached_property

@@ -66,13 +66,13 @@ def partition_values(path: Path) -> dict[str, str]:
     >>> partition_values(Path("/data/region=01/year=2020/part.csv"))
     {'region': '01', 'year': '2020'}
     """
-    found: list[tuple[str, str]] = []
+    values: list[tuple[str, str]] = []
     for folder in path.absolute().parents:
         column, sign, value = folder.name.partition("=")
         if not (column and sign):
             break
-        found.append((unquote(column), unquote(value)))
-    return dict(reversed(found))
+        values.append((unquote(column), unquote(value)))
+    return dict(reversed(values))
 
 
 def explain_partition(name: str, column: str, *, csv: bool = False) -> TableError:

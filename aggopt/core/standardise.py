@@ -100,7 +100,8 @@ def to_unweighted_spreads(delta: Floats, X: Floats, weights: Floats | None) -> F
     """Return distances in weighted standard deviations of X (n, d) in unweighted."""
     if weights is None:
         return delta
-    plain, weighted = Scale.of(X).spread, Scale.of(X, weights).spread
+    plain = Scale.of(X).spread
+    weighted = Scale.of(X, weights).spread
     return delta * np.divide(
         weighted, plain, out=np.ones_like(weighted), where=plain > 0
     )

@@ -17,8 +17,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-READY, COMPILES, COMPILED = b"R", b"C", b"c"  # messages without content
-RETURNED, RAISED, FAILED, EXHAUSTED = b"A", b"E", b"F", b"M"
+# Messages without content
+READY = b"R"
+COMPILES = b"C"
+COMPILED = b"c"
+RETURNED = b"A"
+RAISED = b"E"
+FAILED = b"F"
+EXHAUSTED = b"M"
 SCRATCH = "AGGOPT_SCRATCH"  # the variable that names the folder for files
 _LENGTH = 8  # bytes of a message's length
 _THREAD = 1 << 27  # bytes that a thread reserves, and does not use
@@ -78,7 +84,9 @@ def main() -> None:
     """Answer requests until the input ends."""
     inside.is_worker = True
     null = os.open(os.devnull, os.O_RDWR)
-    requests, replies, printed = os.dup(0), os.dup(1), os.dup(2)
+    requests = os.dup(0)
+    replies = os.dup(1)
+    printed = os.dup(2)
     for stream in (0, 1):  # programs that a solver starts have these, too
         os.dup2(null, stream)
     with (

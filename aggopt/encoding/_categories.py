@@ -54,7 +54,8 @@ class Categories:
         Squared distances of records are the distances of their nodes.
         """
         coordinates = self.domain.apart(np.unique(self.codes))
-        n, p = len(self.codes), coordinates.shape[1]
+        n = len(self.codes)
+        p = coordinates.shape[1]
         require_memory(16 * n * p, f"{p} coordinates of {n} records")
         return np.asarray(coordinates[self.codes])
 
@@ -68,7 +69,8 @@ class Categories:
                [0, 1]])
         """
         group = check_groups(labels, len(self.codes))
-        size, m = int(group.max()) + 1, self.domain.m
+        size = int(group.max()) + 1
+        m = self.domain.m
         counts = np.bincount(group * m + self.codes, weights, minlength=size * m)
         return counts.reshape(size, m)
 

@@ -24,7 +24,7 @@ from aggopt.core.memory import require_memory
 from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import JobError
-from aggopt.privacy.nested import ROOT, heights
+from aggopt.privacy.nested import ROOT, compute_heights
 
 ANYTHING = "*"  # how a root without a name is written, in ARX's files too
 
@@ -88,8 +88,8 @@ class Domain:
     ) -> "Domain":
         """Return the leaves of a tree as levels, and its inner nodes.
 
-        `parent` is what `aggopt.privacy.nested.parents` returns; `name` maps nodes that
-        are not names themselves to their names.
+        `parent` is the result of `aggopt.privacy.nested.read_parents`; `name` maps
+        nodes that are not names themselves to their names.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class Domain:
         >>> Domain.hierarchical(tree).distances[0, :3]
         array([0. , 1. , 0.5])
         """
-        height = heights(parent)
+        height = compute_heights(parent)
         leaves = sort_distinct(set(parent) - set(parent.values()))
         inner = sort_distinct(set(parent.values()))
         nodes = [*leaves, *sorted(inner, key=lambda node: height[node])]
@@ -158,24 +158,25 @@ class Domain:
         """Coordinates (nodes, edges), whose squared distances are `distances`."""
         return np.where(self.below, np.sqrt(self.rise[self.rise > 0] / self.unit), 0.0)
 
-    def apart(self, there: I64) -> F64:
-        """Return only the coordinates (nodes, q) that differ between nodes `there`."""
-        return np.asarray(self.points[:, self.find_differing(there)])
+    def apart(self, levels: I64) -> F64:
+        """Return only the coordinates (nodes, q) that differ between nodes `levels`."""
+        return np.asarray(self.points[:, self.find_differing(levels)])
 
-    def count_coordinates(self, there: I64) -> int:
-        """Return how many coordinates differ between nodes `there`.
+    def count_coordinates(self, levels: I64) -> int:
+        """Return how many coordinates differ between nodes `levels`.
 
         >>> Domain.nominal("abc").count_coordinates(np.array([0, 2]))
         2
         """
-        return int(self.find_differing(there).sum())
+        return int(self.find_differing(levels).sum())
 
-    def find_differing(self, there: I64) -> Bool:
-        """Return which coordinates differ between nodes `there`, (edges,).
+    def find_differing(self, levels: I64) -> Bool:
+        """Return which coordinates differ between nodes `levels`, (edges,).
 
         Their edges are above some of these nodes, but not above all.
         """
-        size, nodes = len(self.nodes), np.unique(there)
+        size = len(self.nodes)
+        nodes = np.unique(levels)
         reached = np.bincount(nodes, minlength=size).tolist()
         parent_is_later = (self.parent > np.arange(size)).any()
         parents = self.parent.tolist()
@@ -235,8 +236,8 @@ def describe_odd_branches(domain: Domain) -> str:
     )
     alike = sum(_has_twin(domain, v) for v in single)
     if alike:
-        of = "its name" if len(single) == 1 else f"names of {alike} of them"
-        note += f"; {of} and a name beside it differ by a letter or less"
+        names = "its name" if len(single) == 1 else f"names of {alike} of them"
+        note += f"; {names} and a name beside it differ by a letter or less"
     return f"{note}: look whether a name is spelled in two ways."
 
 
@@ -266,9 +267,13 @@ def _close(one: str, other: str) -> bool:
         a, b = b, a
     if len(b) - len(a) > 1:
         return False
-    same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
-    if same is None:
+    first_difference = next(
+        (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None
+    )
+    if first_difference is None:
         return not b[len(a) :].isdecimal()
-    skip = same + (len(a) == len(b))
-    letters = b[same] + (a[same] if len(a) == len(b) else "")
-    return a[skip:] == b[same + 1 :] and not any(x.isdecimal() for x in letters)
+    skip = first_difference + (len(a) == len(b))
+    letters = b[first_difference] + (a[first_difference] if len(a) == len(b) else "")
+    return a[skip:] == b[first_difference + 1 :] and not any(
+        x.isdecimal() for x in letters
+    )

@@ -111,27 +111,29 @@ def encode(
         raise TableError("The table has no columns.", fix="bring a column at least.")
     mean_weights = scale_to_mean_one(weights_of(sampling_weights, len(table)))
     types = _read_types(attributes or {}, table.columns)
-    made, parts, notes = [], [], []
+    encoded = []
+    parts = []
+    notes = []
     for name in table.columns:
         declared = types.get(name, AttributeType())
         with naming(f"Column {name!r}"):
             attribute, part, note = _encode_attribute(
                 table[name], declared, weights, mean_weights
             )
-        made.append(attribute)
+        encoded.append(attribute)
         parts.append(part)
         notes += [f"{name!r}: {note}"] if note else []
-    notes += _warn_idle_weights(made, types)
-    return replace(join_attributes(made, parts), notes=tuple(notes))
+    notes += _warn_idle_weights(encoded, types)
+    return replace(join_attributes(encoded, parts), notes=tuple(notes))
 
 
 def _warn_idle_weights(
-    made: Sequence[EncodedAttribute], types: Mapping[str, AttributeType]
+    attributes: Sequence[EncodedAttribute], types: Mapping[str, AttributeType]
 ) -> list[str]:
     """Say of weights that were given and weigh nothing against nothing."""
-    varying = sum(attribute.weight > 0 for attribute in made)
+    varying = sum(attribute.weight > 0 for attribute in attributes)
     notes = []
-    for attribute in made:
+    for attribute in attributes:
         if attribute.name not in types or types[attribute.name].weight == 1:
             continue
         if not attribute.weight:
@@ -163,15 +165,18 @@ def _read_types(given: Any, columns: list[str]) -> dict[str, AttributeType]:
 
 
 def _encode_attribute(
-    series: nw.Series[Any], how: AttributeType, weights: str, known: F64 | None
+    series: nw.Series[Any],
+    attribute_type: AttributeType,
+    weights: str,
+    record_weights: F64 | None,
 ) -> tuple[EncodedAttribute, F64, str]:
-    column = TypedColumn.of(series, how.kind, how.format)
-    kind = how.kind or DEFAULT[column.what]
+    column = TypedColumn.of(series, attribute_type.kind, attribute_type.format)
+    kind = attribute_type.kind or DEFAULT[column.what]
     if kind in NUMERIC:
-        return _encode_numeric(column, how, weights, known)
-    categories = read_categories(column, kind, how)
+        return _encode_numeric(column, attribute_type, weights, record_weights)
+    categories = read_categories(column, kind, attribute_type)
     require_few(categories.domain, categories.each)
-    weight = how.weight * _weight(categories, weights, known)
+    weight = attribute_type.weight * _weight(categories, weights, record_weights)
     nothing = np.empty((len(series), 0))
     part = np.sqrt(weight) * categories.points() if weight else nothing
     note = describe_odd_branches(categories.domain)
@@ -179,18 +184,23 @@ def _encode_attribute(
 
 
 def _encode_numeric(
-    column: TypedColumn, how: AttributeType, weights: str, known: F64 | None
+    column: TypedColumn,
+    attribute_type: AttributeType,
+    weights: str,
+    record_weights: F64 | None,
 ) -> tuple[EncodedAttribute, F64, str]:
     name = column.series.name
-    _require_numbers(column, how)
-    numbers = replace(column.numeric(by_range=weights == "range"), weights=known)
-    weight = 0.0 if numbers.constant else float(how.weight)
+    _require_numbers(column, attribute_type)
+    numbers = replace(
+        column.numeric(by_range=weights == "range"), weights=record_weights
+    )
+    weight = 0.0 if numbers.constant else float(attribute_type.weight)
     attribute = EncodedAttribute(name, "numeric", weight, slice(0), numbers=numbers)
-    note = "" if numbers.constant else _describe_codes(column, how)
+    note = "" if numbers.constant else _describe_codes(column, attribute_type)
     return attribute, np.sqrt(weight) * numbers.points(numbers.values), note
 
 
-def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
+def _require_numbers(column: TypedColumn, attribute_type: AttributeType) -> None:
     truth = column.series.dtype == nw.Boolean
     if column.what in (NAME, RANKED) and not truth:
         raise JobError(
@@ -200,7 +210,7 @@ def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
     missing = int(column.absent.sum())
     if not missing:
         return
-    if how.missing == OWN:
+    if attribute_type.missing == OWN:
         raise JobError(
             "What is missing has no place among numbers.",
             fix=f'fill it, and write missing = "{REFUSE}".',
@@ -223,8 +233,8 @@ def is_perhaps_codes(values: int, records: int) -> bool:
     return 2 <= values <= FEW and 2 * values <= records
 
 
-def _describe_codes(column: TypedColumn, how: AttributeType) -> str:
-    if how.kind is not None or column.what != NUMBER or not column.whole:
+def _describe_codes(column: TypedColumn, attribute_type: AttributeType) -> str:
+    if attribute_type.kind is not None or column.what != NUMBER or not column.whole:
         return ""
     values = len(column.coded[1])
     if not is_perhaps_codes(values, len(column.entries)):
@@ -240,8 +250,10 @@ def describe_codes(values: int) -> str:
     )
 
 
-def _weight(categories: Categories, weights: str, known: F64 | None) -> float:
-    counts = np.bincount(categories.codes, known, minlength=categories.domain.m)
+def _weight(categories: Categories, weights: str, record_weights: F64 | None) -> float:
+    counts = np.bincount(
+        categories.codes, record_weights, minlength=categories.domain.m
+    )
     return weight_of(categories.domain, counts / len(categories.codes), weights)
 
 

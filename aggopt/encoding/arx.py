@@ -95,17 +95,17 @@ def _make_way(row: list[str]) -> Way:
     return tuple(labels)
 
 
-def build_tree(
-    leaves: Sequence[Way], *, whole: bool
+def build_arx_tree(
+    leaves: Sequence[Way], *, complete: bool
 ) -> tuple[dict[Any, Any], dict[Any, Hashable]]:
     """Return the parent and the name of each node.
 
-    With `whole`, leaves whose names spell whole numbers are these numbers.
+    With `complete`, leaves whose names spell whole numbers are these numbers.
     """
     nodes = {way[:depth] for way in leaves for depth in range(1, len(way) + 1)}
     parent = {node: node[:-1] for node in nodes if len(node) > 1}
     name: dict[Any, Hashable] = {node: node[-1] for node in nodes}
-    if whole:
+    if complete:
         name |= {way: int(way[-1]) for way in leaves if _is_whole(way[-1])}
     return parent, name
 
@@ -114,9 +114,9 @@ def _is_whole(label: str) -> bool:
     return label.removeprefix("-").isdecimal() and str(int(label)) == label
 
 
-def _explain_unreadable(name: str, seen: str) -> TableError:
+def _explain_unreadable(name: str, shown: str) -> TableError:
     return TableError(
-        f"The hierarchy{name} {seen}.",
+        f"The hierarchy{name} {shown}.",
         fix="write a line for each value: the value, then what it belongs to, up to *, "
         "separated by semicolons.",
     )

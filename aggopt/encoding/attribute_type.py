@@ -9,7 +9,7 @@ from aggopt.core.columns import OWN, REFUSE, describe_argument
 from aggopt.core.validation import is_number
 from aggopt.encoding.date_format import DateFormat
 from aggopt.errors import JobError, UnknownNameError, require_known
-from aggopt.privacy.metric import order_of
+from aggopt.privacy.metric import read_order
 
 Kind = Literal["numeric", "date", "nominal", "ordinal", "hierarchical", "distances"]
 KINDS = get_args(Kind)
@@ -78,29 +78,30 @@ class AttributeType:
         self._require_kind(set_names)
         self._require_rest()
         if self.order is not None:
-            object.__setattr__(self, "order", order_of(self.order))
+            object.__setattr__(self, "order", read_order(self.order))
 
     @classmethod
-    def of(cls, given: Any) -> "AttributeType":
+    def of(cls, declared: Any) -> "AttributeType":
         """Return the type that was given as one, or as a map of its keys."""
-        if isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping):
+        if isinstance(declared, cls):
+            return declared
+        if not isinstance(declared, Mapping):
             raise JobError(
-                f"The type of an attribute is {describe_argument(given)}, and no map.",
+                f"The type of an attribute is {describe_argument(declared)}, "
+                "and no map.",
                 fix='write {"kind": "nominal"}, {"order": [...]} or {"tree": ...}.',
             )
         names = [declared_field.name for declared_field in fields(cls)]
-        for key in given:
+        for key in declared:
             if key not in names:
                 raise UnknownNameError("key of an attribute", str(key), names)
-        return cls(**given)
+        return cls(**declared)
 
-    def _require_kind(self, given: list[str]) -> None:
+    def _require_kind(self, keys: list[str]) -> None:
         if self.kind is None:
             return
         require_known("kind of attribute", self.kind, KINDS)
-        wrong = [name for name in given if BY[name] != self.kind]
+        wrong = [name for name in keys if BY[name] != self.kind]
         if wrong:
             raise JobError(
                 f'{wrong[0]} has no meaning for kind = "{self.kind}".',
@@ -112,7 +113,7 @@ class AttributeType:
                 fix='leave it out, or write kind = "date".',
             )
         for name in ("tree", "distances"):
-            if self.kind == BY[name] and name not in given:
+            if self.kind == BY[name] and name not in keys:
                 raise JobError(
                     f'kind = "{self.kind}" needs {name}.',
                     fix=f'give {name}, or write kind = "nominal".',

@@ -82,11 +82,13 @@ class Moments:
             The kinds differ: dates and durations, wall times and instants, or hours and
             days; or a count is not whole, or too large, in the new unit.
         """
-        unit, other = count_nanoseconds(self.type), count_nanoseconds(wanted)
+        unit = count_nanoseconds(self.type)
+        other = count_nanoseconds(wanted)
         fits = _find_family(self.type) == _find_family(wanted)
         if fits and unit == other:
             return replace(self, type=wanted)
-        times, parts = max(unit // other, 1), max(other // unit, 1)
+        times = max(unit // other, 1)
+        parts = max(other // unit, 1)
         largest = np.iinfo(np.int64).max // times
         if (
             not fits
@@ -135,21 +137,22 @@ class Clock:
     format: str | None = None
 
     @classmethod
-    def of(cls, found: Moments, format: str | None = None) -> "Clock":
+    def of(cls, moments: Moments, format: str | None = None) -> "Clock":
         """Return the clock that starts at the first of these dates, or at 0."""
-        unit, counts = count_nanoseconds(found.type), found.there
-        dated = pa.types.is_date(found.type) or pa.types.is_timestamp(found.type)
+        unit = count_nanoseconds(moments.type)
+        counts = moments.there
+        dated = pa.types.is_date(moments.type) or pa.types.is_timestamp(moments.type)
         start = int(counts.min()) if dated else 0
         sizes = [size // unit for size in UNITS.values() if size > unit]
         multiple = next((size for size in sizes if not (counts % size).any()), 1)
-        return cls(found.type, start, multiple, format)
+        return cls(moments.type, start, multiple, format)
 
     @property
     def seconds(self) -> float:
         """Seconds per number 1."""
         return self.whole * count_nanoseconds(self.type) / SECOND
 
-    def numbers(self, found: Moments) -> F64:
+    def numbers(self, moments: Moments) -> F64:
         """Return moments of this type as numbers (n,); NaN for missing ones.
 
         Raises
@@ -157,8 +160,10 @@ class Clock:
         TableError
             Two different moments become one float.
         """
-        start, later = np.int64(self.start), found.counts >= self.start
-        past, first = found.counts.view(np.uint64), start.view(np.uint64)
+        start = np.int64(self.start)
+        later = moments.counts >= self.start
+        past = moments.counts.view(np.uint64)
+        first = start.view(np.uint64)
         apart = np.where(later, past - first, first - past)  # fits without a sign
         times, rest = np.divmod(apart, np.uint64(self.whole))
         floats = times.astype(np.float64)
@@ -169,7 +174,7 @@ class Clock:
             )
         floats += rest.astype(np.float64) / self.whole
         signed = np.where(later, floats, -floats)
-        return np.where(found.absent, np.nan, signed)
+        return np.where(moments.absent, np.nan, signed)
 
     def step(self, decimals: int | None) -> int:
         """Return the whole number whose multiples are the published values.
@@ -240,7 +245,8 @@ def count_nanoseconds(kind: pa.DataType) -> int:
 @cache
 def get_limits(kind: pa.DataType) -> tuple[int, int]:
     """Return the least and the largest count of a type that a release may have."""
-    unit, largest = count_nanoseconds(kind), 2**63 - 1
+    unit = count_nanoseconds(kind)
+    largest = 2**63 - 1
     if pa.types.is_time(kind):
         return 0, DAY // unit - 1
     if pa.types.is_duration(kind):
@@ -249,24 +255,24 @@ def get_limits(kind: pa.DataType) -> tuple[int, int]:
     return max(first // unit, -largest), min((last + DAY) // unit - 1, largest)
 
 
-def convert_like(column: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
+def convert_like(column: nw.Series[Any], values: pa.Array) -> nw.Series[Any]:
     """Return an Arrow array as a column with the library and the type of another."""
     native = column.to_native()
     if column.implementation.is_pandas():
-        fresh: Any = _convert_to_pandas(native, made)
+        fresh: Any = _convert_to_pandas(native, values)
     elif column.implementation.is_pyarrow():
-        fresh = pa.chunked_array([made])
+        fresh = pa.chunked_array([values])
     else:
-        table = nw.from_arrow(pa.table({"x": made}), backend=column.implementation)
+        table = nw.from_arrow(pa.table({"x": values}), backend=column.implementation)
         fresh = table["x"].cast(column.dtype).to_native()
     converted: nw.Series[Any] = nw.from_native(fresh, series_only=True)
     return converted.alias(column.name)
 
 
-def _convert_to_pandas(native: Any, made: pa.Array) -> Any:
+def _convert_to_pandas(native: Any, values: pa.Array) -> Any:
     if native.dtype == object:
-        return pd.Series(made.to_pylist(), dtype=object, index=native.index)
-    of_arrow = pd.arrays.ArrowExtensionArray(pa.chunked_array([made]))
+        return pd.Series(values.to_pylist(), dtype=object, index=native.index)
+    of_arrow = pd.arrays.ArrowExtensionArray(pa.chunked_array([values]))
     return pd.Series(of_arrow, index=native.index).astype(native.dtype)
 
 

@@ -22,7 +22,8 @@ _PARTS = {  # of a date, by the names of strptime: how each is read, and written
     "%M": (r"(?P<minute>\d{2})", "{:%M}"),
     "%S": (r"(?P<second>\d{2})", "{:%S}"),
 }
-_DAY, _CLOCK = ("%Y", "%m", "%d"), ("%H", "%M", "%S")
+_DAY = ("%Y", "%m", "%d")
+_CLOCK = ("%H", "%M", "%S")
 _SPLIT = re.compile("(%.)", re.DOTALL)
 
 
@@ -123,7 +124,8 @@ def format_column(series: nw.Series[Any], format: str | None) -> nw.Series[Any]:
     """Return a column of dates as text in a format; unchanged without one."""
     if format is None:
         return series
-    date_format, dates = DateFormat(format), series.to_list()
+    date_format = DateFormat(format)
+    dates = series.to_list()
     texts = [None if pd.isna(day) else date_format.write(day) for day in dates]
     if series.implementation.is_pandas():
         fresh = pd.Series(texts, series.to_native().index)
@@ -131,15 +133,15 @@ def format_column(series: nw.Series[Any], format: str | None) -> nw.Series[Any]:
     return nw.new_series(series.name, texts, nw.String, backend=series.implementation)
 
 
-def make_column_like(series: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
+def make_column_like(series: nw.Series[Any], values: pa.Array) -> nw.Series[Any]:
     """Return values in the library of a column, with its name and index."""
     if series.implementation.is_pandas():
         index = series.to_native().index
         fresh = pd.Series(
-            pd.arrays.ArrowExtensionArray(pa.chunked_array([made])), index
+            pd.arrays.ArrowExtensionArray(pa.chunked_array([values])), index
         )
         return nw.from_native(fresh, series_only=True).alias(series.name)
-    table = nw.from_arrow(pa.table({"x": made}), backend=series.implementation)
+    table = nw.from_arrow(pa.table({"x": values}), backend=series.implementation)
     return table["x"].alias(series.name)
 
 

@@ -132,9 +132,9 @@ class Encoded:
 
     def attribute(self, name: str) -> EncodedAttribute:
         """Return the attribute of this name, or refuse a name that none has."""
-        for each in self.attributes:
-            if each.name == name:
-                return each
+        for encoded in self.attributes:
+            if encoded.name == name:
+                return encoded
         raise UnknownNameError("attribute", name, [a.name for a in self.attributes])
 
     def only(self, positions: Sequence[int]) -> "Encoded":
@@ -150,8 +150,8 @@ class Encoded:
             attribute.columns.stop - attribute.columns.start
             for attribute in self.attributes
         ]
-        of = np.repeat(np.arange(len(widths)), widths)
-        return of if len(of) else np.zeros(self.coordinates.shape[1], np.int64)
+        owners = np.repeat(np.arange(len(widths)), widths)
+        return owners if len(owners) else np.zeros(self.coordinates.shape[1], np.int64)
 
     def one_each(self) -> F64:
         """Return one coordinate for each attribute, (n, attributes).

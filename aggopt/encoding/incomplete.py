@@ -33,11 +33,13 @@ def encode_observed(
     TableError, JobError
         As `encode`.
     """
-    made, parts = [], []
+    made = []
+    parts = []
     for name, holes in zip(frame.columns, absent.T, strict=True):
         rows = np.flatnonzero(~holes)
         types = {name: attributes[name]} if name in attributes else {}
-        part, known_weights = frame.select(name)[rows].to_native(), None
+        part = frame.select(name)[rows].to_native()
+        known_weights = None
         if sampling is not None:
             known_weights = sampling[rows]
         encoded = encode(part, types, weights=weights, sampling_weights=known_weights)
@@ -49,9 +51,9 @@ def encode_observed(
     return join_attributes(made, parts)
 
 
-def select_rows(incomplete: Encoded, rows: I64, held: Bool) -> Encoded:
-    """Return some records, restricted to `held` attributes (d,), which all have."""
-    part = incomplete.only(np.flatnonzero(held).tolist())
+def select_rows(incomplete: Encoded, rows: I64, selected: Bool) -> Encoded:
+    """Return some records, restricted to `selected` attributes (d,), which all have."""
+    part = incomplete.only(np.flatnonzero(selected).tolist())
     return replace(part, coordinates=part.coordinates[rows])
 
 
@@ -66,7 +68,8 @@ def fill_coordinates(incomplete: Encoded, by: F64) -> Encoded:
 def _spread_attribute(
     attribute: EncodedAttribute, rows: I64, n: int
 ) -> EncodedAttribute:
-    numbers, categories = attribute.numbers, attribute.categories
+    numbers = attribute.numbers
+    categories = attribute.categories
     if numbers is not None:
         numbers = replace(numbers, values=_place_rows(numbers.values, rows, n))
         return replace(attribute, numbers=numbers)

@@ -76,7 +76,7 @@ def parse_dates(series: nw.Series[Any], format: str | None = None) -> nw.Series[
     )
     if not len(distinct):
         return series
-    read = [_read(text) for text in distinct]
+    read = [_parse_text(text) for text in distinct]
     kinds = Counter(read[code][0] for code in codes if code >= 0)
     kind = max(_SPELLINGS, key=lambda name: kinds[name])
     wrong = kinds.total() - kinds[kind]
@@ -97,7 +97,7 @@ def parse_dates(series: nw.Series[Any], format: str | None = None) -> nw.Series[
 def is_date_text(entries: pa.Array) -> bool:
     """Whether all that is not missing among entries of text spells dates or times."""
     present = entries.drop_null()
-    if not len(present) or not _read(present[0].as_py().strip())[0]:
+    if not len(present) or not _parse_text(present[0].as_py().strip())[0]:
         return False
     try:
         parse_dates(nw.from_native(pa.chunked_array([present]), series_only=True))
@@ -106,11 +106,11 @@ def is_date_text(entries: pa.Array) -> bool:
     return True
 
 
-def require_dates(what: str, kind: str | None) -> None:
+def require_dates(noun: str, kind: str | None) -> None:
     """Refuse values that are to be dates by their kind and are none by their type."""
-    if kind == "date" and what != "date":
+    if kind == "date" and noun != "date":
         raise JobError(
-            f'kind = "date", but the values are {what}s.',
+            f'kind = "date", but the values are {noun}s.',
             fix="make them dates or times, or text such as 2020-12-31; or leave kind "
             "out.",
         )
@@ -122,7 +122,8 @@ def format_iso_duration(nanoseconds: int) -> str:
     >>> format_iso_duration(-90_000_500_000_000)
     '-P1DT1H0M0.5S'
     """
-    sign, left = "-" if nanoseconds < 0 else "", abs(nanoseconds)
+    sign = "-" if nanoseconds < 0 else ""
+    left = abs(nanoseconds)
     seconds, part = divmod(left, SECOND)
     minutes, second = divmod(seconds, 60)
     hours, minute = divmod(minutes, 60)
@@ -131,7 +132,7 @@ def format_iso_duration(nanoseconds: int) -> str:
     return f"{sign}P{days}DT{hour}H{minute}M{shown}S"
 
 
-def _read(text: str) -> tuple[str, Any]:
+def _parse_text(text: str) -> tuple[str, Any]:
     """Return the form of a text and its value; the form "" if it has no known form."""
     for kind, (pattern, parse, _) in _SPELLINGS.items():
         if pattern.fullmatch(text):

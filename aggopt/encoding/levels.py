@@ -14,11 +14,11 @@ from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import is_number
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._domain import Domain, sort_distinct
-from aggopt.encoding.arx import build_tree, check_rows, list_ways, read_rows
+from aggopt.encoding.arx import build_arx_tree, check_rows, list_ways, read_rows
 from aggopt.encoding.attribute_type import AttributeType
 from aggopt.encoding.typed_column import RANKED, TypedColumn
 from aggopt.errors import JobError, TableError
-from aggopt.privacy.nested import parents
+from aggopt.privacy.nested import read_parents
 
 EPSILON = 2.0**-52
 UP = 1 + 1e-5  # so that six digits suffice
@@ -32,7 +32,7 @@ class TableOfDistances(Domain):
     table: F64 = field(repr=False)
 
     @classmethod
-    def of(cls, given: Any) -> "TableOfDistances":
+    def of(cls, distances: Any) -> "TableOfDistances":
         """Return the levels of a table of distances.
 
         Raises
@@ -41,7 +41,7 @@ class TableOfDistances(Domain):
             The argument is not a table, misses a pair, is not symmetric, has an entry
             that is not a finite number from 0 up, or is not of negative type.
         """
-        table = _make_symmetric(_read_map(given))
+        table = _make_symmetric(_read_map(distances))
         levels = sort_distinct(table)
         D = np.array([[table[u].get(v, 0.0) for v in levels] for u in levels])
         none = np.full(len(levels), -1)
@@ -68,9 +68,9 @@ class TableOfDistances(Domain):
             vectors[:, is_positive] * np.sqrt(values[is_positive]), np.float64
         )
 
-    def find_differing(self, there: I64) -> Bool:
-        """Return which coordinates differ between nodes `there`, (q,)."""
-        selected = self.points[there]
+    def find_differing(self, levels: I64) -> Bool:
+        """Return which coordinates differ between nodes `levels`, (q,)."""
+        selected = self.points[levels]
         return np.asarray((selected != selected[0]).any(axis=0))
 
     @property
@@ -79,18 +79,18 @@ class TableOfDistances(Domain):
         return self.table
 
 
-def _read_map(given: Any) -> dict[Hashable, dict[Hashable, Any]]:
-    if hasattr(given, "to_dict") and hasattr(given, "columns"):
-        given = given.to_dict()
-    if not isinstance(given, Mapping) or not all(
-        isinstance(row, Mapping) for row in given.values()
+def _read_map(distances: Any) -> dict[Hashable, dict[Hashable, Any]]:
+    if hasattr(distances, "to_dict") and hasattr(distances, "columns"):
+        distances = distances.to_dict()
+    if not isinstance(distances, Mapping) or not all(
+        isinstance(row, Mapping) for row in distances.values()
     ):
         raise _explain_no_table(
-            f"distances are {type(given).__name__}, and no map of maps."
+            f"distances are {type(distances).__name__}, and no map of maps."
         )
-    if not given:
+    if not distances:
         raise _explain_no_table("distances are empty.")
-    return {u: dict(row) for u, row in given.items()}
+    return {u: dict(row) for u, row in distances.items()}
 
 
 def _make_symmetric(
@@ -119,7 +119,8 @@ def _make_symmetric(
 
 
 def _require_negative_type(eigenvalues: F64) -> None:
-    smallest, largest = float(eigenvalues[0]), float(np.abs(eigenvalues).max())
+    smallest = float(eigenvalues[0])
+    largest = float(np.abs(eigenvalues).max())
     more = -2 * smallest * UP  # Lingoes, Statistique et Analyse des Donnees 1, 1971
     if smallest < -ROUNDING * largest:
         raise JobError(
@@ -141,7 +142,9 @@ def _explain_no_table(problem: str) -> JobError:
 WHERE = {"ordinal": "order", "hierarchical": "tree", "distances": "table of distances"}
 
 
-def read_categories(column: TypedColumn, kind: str, how: AttributeType) -> Categories:
+def read_categories(
+    column: TypedColumn, kind: str, attribute_type: AttributeType
+) -> Categories:
     """Return the level of each record in a domain of this kind.
 
     Raises
@@ -153,18 +156,18 @@ def read_categories(column: TypedColumn, kind: str, how: AttributeType) -> Categ
     JobError
         An order, a tree or distances cannot be used, or an order is needed.
     """
-    _require_complete(column, kind, how)
+    _require_complete(column, kind, attribute_type)
     has_missing = bool(column.absent.any())
     codes, distinct = column.coded
     if kind == "nominal":
         levels = [*sort_distinct(distinct), *([None] if has_missing else [])]
         domain = Domain.nominal(levels)
     elif kind == "ordinal":
-        domain = Domain.ordinal(_read_ordered(column, how))
+        domain = Domain.ordinal(_read_ordered(column, attribute_type))
     elif kind == "hierarchical":
-        domain = _read_hierarchical(how.tree, column, has_missing)
+        domain = _read_hierarchical(attribute_type.tree, column, has_missing)
     else:
-        domain = TableOfDistances.of(how.distances)
+        domain = TableOfDistances.of(attribute_type.distances)
     place = _find_levels(distinct, codes, domain, kind)
     missing = domain.levels.index(None) if has_missing else -1
     return Categories(domain, np.append(place, missing)[codes])
@@ -180,7 +183,8 @@ def require_few(domain: Domain, counts: I64) -> None:
     TableError
         The levels are three or more, and more than half as many as records.
     """
-    n, m = int(counts.sum()), int((counts > 0).sum())
+    n = int(counts.sum())
+    m = int((counts > 0).sum())
     if domain.kind == "nominal" and m > max(2, n / 2):
         raise TableError(
             f"There are {m} different values among {n} records, as of an identifier.",
@@ -189,13 +193,15 @@ def require_few(domain: Domain, counts: I64) -> None:
         )
 
 
-def _require_complete(column: TypedColumn, kind: str, how: AttributeType) -> None:
+def _require_complete(
+    column: TypedColumn, kind: str, attribute_type: AttributeType
+) -> None:
     missing = int(column.absent.sum())
     if not missing:
         return
-    if how.missing == OWN and kind in ("nominal", "hierarchical"):
+    if attribute_type.missing == OWN and kind in ("nominal", "hierarchical"):
         return
-    if how.missing == OWN:
+    if attribute_type.missing == OWN:
         raise JobError(
             f'What is missing has no place among values of kind "{kind}".',
             fix='fill it, or write kind = "nominal", or give a tree.',
@@ -208,9 +214,9 @@ def _require_complete(column: TypedColumn, kind: str, how: AttributeType) -> Non
     )
 
 
-def _read_ordered(column: TypedColumn, how: AttributeType) -> list[Hashable]:
-    if how.order is not None:
-        return list(how.order)
+def _read_ordered(column: TypedColumn, attribute_type: AttributeType) -> list[Hashable]:
+    if attribute_type.order is not None:
+        return list(attribute_type.order)
     if column.what == RANKED and column.categories is not None:
         return column.categories
     raise JobError(
@@ -219,16 +225,18 @@ def _read_ordered(column: TypedColumn, how: AttributeType) -> list[Hashable]:
     )
 
 
-def _read_hierarchical(tree: Any, column: TypedColumn, own: bool) -> Domain:
+def _read_hierarchical(tree: Any, column: TypedColumn, is_nested: bool) -> Domain:
     parent: dict[Any, Any]
     name: dict[Any, Any] = {}
     if isinstance(tree, str | Path):
         tree = read_rows(Path(tree))
     if isinstance(tree, list | tuple):
-        parent, name = build_tree(list_ways(check_rows(tree)), whole=column.whole)
+        parent, name = build_arx_tree(
+            list_ways(check_rows(tree)), complete=column.whole
+        )
     else:
-        parent = parents(tree)
-    if own:
+        parent = read_parents(tree)
+    if is_nested:
         parent[None] = next(iter(set(parent.values()) - set(parent)))
     return Domain.hierarchical(parent, name)
 

@@ -64,27 +64,38 @@ def find_nearest_rows(
 
 
 def _compute_distances(
-    published: nw.Series[Any], counts: I64, column: nw.Series[Any], how: AttributeType
+    published: nw.Series[Any],
+    counts: I64,
+    column: nw.Series[Any],
+    attribute_type: AttributeType,
 ) -> list[Distances]:
     """Return weighted squared distances of an attribute; none if its rows are equal."""
-    typed = TypedColumn.of(column, how.kind, how.format)
-    if (how.kind or DEFAULT[typed.what]) in NUMERIC:
+    typed = TypedColumn.of(column, attribute_type.kind, attribute_type.format)
+    if (attribute_type.kind or DEFAULT[typed.what]) in NUMERIC:
         return _compute_number_distances(
-            TypedColumn.of(published, how.kind, how.format), counts, typed, how
+            TypedColumn.of(published, attribute_type.kind, attribute_type.format),
+            counts,
+            typed,
+            attribute_type,
         )
-    return _compute_level_distances(TypedColumn(published, NAME), counts, typed, how)
+    return _compute_level_distances(
+        TypedColumn(published, NAME), counts, typed, attribute_type
+    )
 
 
 def _compute_number_distances(
-    published: TypedColumn, counts: I64, own: TypedColumn, how: AttributeType
+    published: TypedColumn,
+    counts: I64,
+    original: TypedColumn,
+    attribute_type: AttributeType,
 ) -> list[Distances]:
     numbers = published.numeric()
     scale = Scale.of(np.repeat(numbers.values, counts)[:, None])
     if scale.constant[0]:
         return []
     z = scale.standardise(numbers.values[:, None])[:, 0]
-    x = scale.standardise(own.on(numbers)[:, None])
-    return [partial(_compute_squares, x, z, float(how.weight))]
+    x = scale.standardise(original.on(numbers)[:, None])
+    return [partial(_compute_squares, x, z, float(attribute_type.weight))]
 
 
 def _compute_squares(x: F64, z: F64, weight: float, rows: slice) -> F64:
@@ -93,12 +104,18 @@ def _compute_squares(x: F64, z: F64, weight: float, rows: slice) -> F64:
 
 
 def _compute_level_distances(
-    published: TypedColumn, counts: I64, own: TypedColumn, how: AttributeType
+    published: TypedColumn,
+    counts: I64,
+    original: TypedColumn,
+    attribute_type: AttributeType,
 ) -> list[Distances]:
-    categories = read_categories(own, how.kind or DEFAULT[own.what], how)
-    domain, codes = categories.domain, categories.codes
+    categories = read_categories(
+        original, attribute_type.kind or DEFAULT[original.what], attribute_type
+    )
+    domain = categories.domain
+    codes = categories.codes
     if domain.kind == "nominal":
-        domain, codes = _join_domains(published, own)
+        domain, codes = _join_domains(published, original)
     at = {None if node is None else str(node): j for j, node in enumerate(domain.nodes)}
     place, distinct = published.coded
     nodes = [at.get(str(level), -1) for level in distinct]
@@ -108,13 +125,13 @@ def _compute_level_distances(
     spread = float(shares @ steps @ shares) / 2
     if not spread:
         return []
-    table = np.where(node >= 0, steps[:, node], 1.0) * (how.weight / spread)
+    table = np.where(node >= 0, steps[:, node], 1.0) * (attribute_type.weight / spread)
     return [partial(_look_up, table, codes)]
 
 
-def _join_domains(published: TypedColumn, own: TypedColumn) -> tuple[Domain, I64]:
+def _join_domains(published: TypedColumn, original: TypedColumn) -> tuple[Domain, I64]:
     """Return the domain of the published and the records' names, and records' codes."""
-    codes, distinct = own.coded
+    codes, distinct = original.coded
     names = sort_distinct({*distinct, *published.coded[1]})
     at = {name: j for j, name in enumerate(names)}
     place = np.array([*(at[name] for name in distinct), len(names)])

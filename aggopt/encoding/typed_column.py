@@ -65,14 +65,18 @@ class NumericColumn:
         if not self.by_range:
             return self.scale.standardise(values[:, None])
         distinct = np.unique(values)
-        n, p = len(values), len(distinct) - 1
+        n = len(values)
+        p = len(distinct) - 1
         require_memory(16 * n * p, f"{p} coordinates of {n} records")
         half_range = self.values.max() / 2 - self.values.min() / 2
         lengths = (distinct[1:] / 2 - distinct[:-1] / 2) / half_range
         return np.where(values[:, None] > distinct[:-1], np.sqrt(lengths), 0.0)
 
 
-NUMBER, MOMENT, NAME, RANKED = "number", "date", "name", "ordered"
+NUMBER = "number"
+MOMENT = "date"
+NAME = "name"
+RANKED = "ordered"
 DEFAULT = {NUMBER: "numeric", MOMENT: "numeric", NAME: "nominal", RANKED: "ordinal"}
 _PYTHON = (  # types of entries without a column type
     (NAME, lambda v: isinstance(v, str)),
@@ -184,10 +188,10 @@ class TypedColumn:
         """
         clock = scale.clock
         if (clock is None) == (self.what == MOMENT):
-            what = {True: "numbers", False: "dates or times"}
+            nouns = {True: "numbers", False: "dates or times"}
             raise TableError(
-                f"The values are {what[clock is not None]}, and in the original "
-                f"{what[clock is None]}.",
+                f"The values are {nouns[clock is not None]}, and in the original "
+                f"{nouns[clock is None]}.",
                 fix=ONE_TYPE,
             )
         if clock is None:
@@ -224,9 +228,9 @@ def _get_dictionary(series: nw.Series[Any]) -> Any:
 
 
 def _infer_kind_by_entries(entries: npt.NDArray[Any]) -> str:
-    for what, belongs in _PYTHON:
+    for kind, belongs in _PYTHON:
         if all(map(belongs, entries)):
-            return what
+            return kind
     kinds = len({type(entry) for entry in entries})
     raise TableError(
         "The values are of several types, or of one that cannot be compared: "

@@ -30,7 +30,7 @@ from aggopt.privacy.model import (
     OWN_MODELS,
     REQUIREMENTS,
     PrivacyModel,
-    require_apart,
+    require_distinct_keys,
 )
 from aggopt.repair.registry import REPAIRS
 
@@ -54,7 +54,7 @@ def _with_keys(name: str, owned: Iterable[type[Section]], base: type[Section]) -
     return create_model(name, __base__=(*reversed(kinds), base))
 
 
-require_apart(REQUIREMENTS.values(), _Treatment.model_fields)
+require_distinct_keys(REQUIREMENTS.values(), _Treatment.model_fields)
 _TreatmentKeys = _with_keys(
     "Treatments", (model.treatment for model in REQUIREMENTS.values()), _Treatment
 )

@@ -181,17 +181,18 @@ class Assessment:
 
     def _rows(self, measure: Measure) -> Iterator[tuple[str, str, str]]:
         """Yield name, value and meaning of a measure, and of its parts below it."""
-        figure, says = self[measure.name], measure.says or (lambda _: measure.when)
+        figure = self[measure.name]
+        says = measure.says or (lambda _: measure.when)
         shown = _format_percent(figure) if measure.percent else _format_plain(figure)
         yield measure.label or measure.name, shown, says(self)
         for name, part in measure.parts(self) if measure.parts else ():
             yield f"  {name}", _format_percent(part), ""
 
 
-def _format_plain(found: float | None) -> str:
-    if found is None:
+def _format_plain(value: float | None) -> str:
+    if value is None:
         return "none"
-    return str(found) if isinstance(found, int) else f"{found:.6g}"
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
 def _format_percent(share: float | None) -> str:
@@ -274,11 +275,9 @@ def assess(
     >>> round(result.il, 6), result.average_risk, result.linkage, result.sl
     (0.2, 0.5, 0.5, 1.0)
     """
-    width, largest, user_measures = (
-        check_safety(safety),
-        check_whole(whole),
-        adopt_user_measures(extra),
-    )
+    width = check_safety(safety)
+    largest = check_whole(whole)
+    user_measures = adopt_user_measures(extra)
     arguments: dict[str, Any] = {
         "safety": width,
         "delta": delta,
@@ -344,7 +343,8 @@ def _make_assessment(
     tables.figure(SL)  # its arguments: before linkage takes its time
     figures = {name: tables.figure(m) for name, m in MEASURES.items() if m.of}
     field_names = {f.name for f in fields(Assessment)}
-    linkage, pair = tables.once(get_linkage), tables.pair
+    linkage = tables.once(get_linkage)
+    pair = tables.pair
     types = TypedAssessment.of(tables) if isinstance(tables, TypedComparison) else None
     return Assessment(
         **{name: figures[name] for name in figures if name in field_names},

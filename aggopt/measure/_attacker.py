@@ -48,12 +48,17 @@ class Attacker:
         TableError
             An argument is not a column or table, or has another number of records.
         """
-        before, marks = _read_labels("known", known, n), _read_labels("added", added, n)
+        before = _read_labels("known", known, n)
+        marks = _read_labels("added", added, n)
         labellings = [labels for labels in (before, marks) if labels is not None]
-        both = (
+        is_known_and_added = (
             find_groups(np.column_stack(labellings)) if len(labellings) == 2 else None
         )
-        candidates = both if both is not None else next(iter(labellings), None)
+        candidates = (
+            is_known_and_added
+            if is_known_and_added is not None
+            else next(iter(labellings), None)
+        )
         return cls(candidates, _read_labels("units", units, n), before)
 
     def chance(self, n: int) -> float:
@@ -96,7 +101,8 @@ class LinkedGroups:
     @classmethod
     def of(cls, released: F64, attacker: Attacker) -> "LinkedGroups":
         """Return the groups of released records (n, v) of equal values and class."""
-        before, columns = attacker.known, released
+        before = attacker.known
+        columns = released
         if before is not None:
             columns = np.column_stack([before.astype(np.float64), released])
         rows, group, sizes = np.unique(
@@ -105,7 +111,8 @@ class LinkedGroups:
         if before is None:
             classes = np.zeros(len(rows), np.intp)
         else:
-            classes, rows = rows[:, 0].astype(np.intp), rows[:, 1:]
+            classes = rows[:, 0].astype(np.intp)
+            rows = rows[:, 1:]
         return cls(rows, classes, group.ravel(), sizes, attacker.units)
 
     @property

@@ -86,7 +86,9 @@ def _compute_right_chance(
     """
     from scipy.spatial import cKDTree
 
-    z, rows, sizes = z[records], groups.rows, groups.sizes
+    z = z[records]
+    rows = groups.rows
+    sizes = groups.sizes
     tree = cKDTree(rows[first:last])
     distances, places = tree.query(z, k=2)
     nearest = first + places[:, 0]
@@ -97,8 +99,8 @@ def _compute_right_chance(
         tied &= np.linalg.norm(z - rows[groups.group[records]], axis=1) <= reach
     for i in np.flatnonzero(tied):
         near = first + np.array(tree.query_ball_point(z[i], reach[i]))
-        same = groups.count(np.full(len(near), records[i]), near)
-        right[i] = same.sum() / sizes[near].sum()
+        group_counts = groups.count(np.full(len(near), records[i]), near)
+        right[i] = group_counts.sum() / sizes[near].sum()
     return right
 
 

@@ -96,16 +96,17 @@ def linkage(
     >>> linkage([[0.0], [2.0], [4.0], [6.0]], [[5.0], [5.0], [9.0], [9.0]])
     Linkage(share=0.5, limit=0.5, blocks=1)
     """
-    largest, pair = check_whole(whole), Pair.of(original, released)
+    largest = check_whole(whole)
+    pair = Pair.of(original, released)
     return compute_linkage(
         pair.add_attacker(Attacker.of(pair.n, known, units)), largest
     )
 
 
-def compute_linkage(pair: Pair, whole: int = WHOLE) -> Linkage:
+def compute_linkage(pair: Pair, max_records: int = WHOLE) -> Linkage:
     """Return `linkage` of tables already paired."""
     groups = LinkedGroups.of(pair.released, pair.attacker)
-    block_limit = pair.n if pair.n <= whole else min(whole, BLOCK)
+    block_limit = pair.n if pair.n <= max_records else min(max_records, BLOCK)
     block_of_row = np.empty(len(groups.rows), dtype=np.intp)
     classes = blocks = 0
     for first, last in groups.spans:
@@ -132,16 +133,16 @@ def _group_by_block(block: Labels, records: Labels) -> list[Labels]:
     return [part for part in parts if len(part)]
 
 
-def check_whole(whole: object) -> int:
+def check_whole(max_records: object) -> int:
     """Return the limit as a whole number, or refuse it."""
     fix = f"pass a number of records of at least 1, such as whole={WHOLE}."
-    if isinstance(whole, bool) or not isinstance(whole, Integral):
+    if isinstance(max_records, bool) or not isinstance(max_records, Integral):
         raise JobError(
-            f"whole must be a whole number, not {type(whole).__name__}.", fix=fix
+            f"whole must be a whole number, not {type(max_records).__name__}.", fix=fix
         )
-    if whole < 1:
-        raise JobError(f"whole = {whole} is not at least 1.", fix=fix)
-    return int(whole)
+    if max_records < 1:
+        raise JobError(f"whole = {max_records} is not at least 1.", fix=fix)
+    return int(max_records)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,9 +180,9 @@ def _count_right_links(pair: Pair, groups: LinkedGroups, records: Labels) -> flo
 
 
 def _compute_right_chance(
-    people: _Groups, groups: LinkedGroups, records: Labels, own: Labels
+    people: _Groups, groups: LinkedGroups, records: Labels, places: Labels
 ) -> Any:
-    """Return the chance that a link from originals p to released groups `own` is right.
+    """Return the chance that a link from originals p to groups `places` is right.
 
     Of the s_p equal originals each is linked to group r, of s_r records, as often: the
     link is right in the mean over them of (records of its unit in r) / s_r.
@@ -192,10 +193,14 @@ def _compute_right_chance(
         unit = np.arange(len(records))
     else:
         unit = np.unique(groups.units[records], return_inverse=True)[1]
-    p, r = people.group, np.searchsorted(own, groups.group[records])
-    n, links = len(records), 1 / people.sizes[p]
+    p = people.group
+    r = np.searchsorted(places, groups.group[records])
+    n = len(records)
+    links = 1 / people.sizes[p]
     linked = csr_matrix((links, (p, unit)), (len(people.rows), n))
-    return linked @ csr_matrix((1 / groups.sizes[own][r], (unit, r)), (n, len(own)))
+    return linked @ csr_matrix(
+        (1 / groups.sizes[places][r], (unit, r)), (n, len(places))
+    )
 
 
 def get_linkage(tables: Comparison) -> Linkage:
@@ -203,9 +208,9 @@ def get_linkage(tables: Comparison) -> Linkage:
     return compute_linkage(tables.pair, tables.whole)
 
 
-def _describe_linkage(found: Any) -> str:
-    by = "" if found.linkage_blocks == 1 else f" in {found.linkage_blocks} blocks"
-    return f"one-to-one assignment{by}; at most {100 * found.linkage_limit:.2f} %"
+def _describe_linkage(result: Any) -> str:
+    by = "" if result.linkage_blocks == 1 else f" in {result.linkage_blocks} blocks"
+    return f"one-to-one assignment{by}; at most {100 * result.linkage_limit:.2f} %"
 
 
 LINKAGE = Measure(

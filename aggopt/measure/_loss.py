@@ -39,7 +39,7 @@ def sse(
     >>> round(sse([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
     0.8
     """
-    return compute_sse(Pair.of(original, released, weights))
+    return compute_paired_sse(Pair.of(original, released, weights))
 
 
 def sst(original: npt.ArrayLike) -> float:
@@ -121,7 +121,7 @@ def il1s(
     return compute_il1s(Pair.of(original, released, weights))
 
 
-def compute_sse(pair: Pair) -> float:
+def compute_paired_sse(pair: Pair) -> float:
     """Return `sse` of tables already paired."""
     return float(multiply_by_weights(pair.difference**2, pair.weights).sum())
 
@@ -134,7 +134,7 @@ def compute_sst(pair: Pair) -> float:
 def compute_il(pair: Pair) -> float:
     """Return `il` of tables already paired."""
     total = compute_sst(pair)
-    return compute_sse(pair) / total if total else 0.0
+    return compute_paired_sse(pair) / total if total else 0.0
 
 
 def compute_il1s(pair: Pair) -> float:
@@ -155,7 +155,7 @@ SSE = Measure(
     range="0..",
     better="lower",
     source=_GROUPED,
-    of=lambda tables: compute_sse(tables.weighed),
+    of=lambda tables: compute_paired_sse(tables.weighed),
 )
 
 SST = Measure(

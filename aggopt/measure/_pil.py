@@ -140,7 +140,8 @@ def compute_pil(pair: Pair) -> PilParts:
     """Return `pil_parts` of tables already paired."""
     by = pair.weights
     u, v = (centre_records(z, by) for z in (pair.original, pair.released))
-    one, other = scale_to_unit_spread(u, by), scale_to_unit_spread(v, by)
+    one = scale_to_unit_spread(u, by)
+    other = scale_to_unit_spread(v, by)
     return PilParts(
         quantiles=float(compute_quantile_moves(pair).mean()),
         means=float(_compute_move_probability(pair.difference, u, by).mean()),
@@ -199,7 +200,8 @@ def get_pil_parts(tables: Comparison) -> PilParts:
     """Return `pil_parts` of tables in comparison."""
     if not isinstance(tables, TypedComparison):
         return compute_pil(tables.weighed)
-    categories, numbers = tables.typed.categories, tables.weighed_numbers
+    categories = tables.typed.categories
+    numbers = tables.weighed_numbers
     return TypedPilParts(
         **(asdict(compute_pil(numbers)) if numbers else {}),
         levels=compute_mean_figure([compute_level_moves(pair) for pair in categories]),

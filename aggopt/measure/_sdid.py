@@ -121,10 +121,10 @@ def _compute_chance(tables: Comparison) -> float:
     return compute_sdid_chance(tables.pair, tables.safety)
 
 
-def _describe_near(found: Any) -> str:
-    near = "" if found.types is None else ", or levels as near"
-    chance = f"{100 * found.sdid_chance:.2f} % by chance"
-    return f"values within {found.safety:g} standard deviations{near}; {chance}"
+def _describe_near(result: Any) -> str:
+    near = "" if result.types is None else ", or levels as near"
+    chance = f"{100 * result.sdid_chance:.2f} % by chance"
+    return f"values within {result.safety:g} standard deviations{near}; {chance}"
 
 
 SDID = Measure(

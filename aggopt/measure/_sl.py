@@ -73,7 +73,8 @@ def compute_sl(pair: Pair, delta: npt.ArrayLike, importance: npt.ArrayLike) -> f
 def _spread_argument(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
     """Return one number per value of the pair, (n, v)."""
     array = np.asarray(argument)
-    n, d = pair.n, len(pair.varying)
+    n = pair.n
+    d = len(pair.varying)
     if array.shape not in ((), (d,), (n, d)):
         raise JobError(
             f"{name} has shape {array.shape}.",
@@ -100,11 +101,11 @@ def _compute_measure(tables: Comparison) -> float | None:
     return tables.of_numbers(lambda pair: compute_sl(pair, *requests))
 
 
-def _describe_far(found: Any) -> str:
-    if found.delta is None:
-        return f"values at the distance asked for{describe_numbers_only(found)}"
-    far = f"values at least {found.delta:g} standard deviations away"
-    return f"{far}{describe_numbers_only(found)}"
+def _describe_far(result: Any) -> str:
+    if result.delta is None:
+        return f"values at the distance asked for{describe_numbers_only(result)}"
+    far = f"values at least {result.delta:g} standard deviations away"
+    return f"{far}{describe_numbers_only(result)}"
 
 
 SL = Measure(

@@ -48,17 +48,16 @@ def compute_quantile_moves(pair: Pair) -> Floats:
     By weight, where records have weights.
     """
     by = np.ones(pair.n) if pair.weights is None else pair.weights
-    both = zip(pair.original.T, pair.released.T, strict=True)
-    return np.stack([_compare_quantiles(z, w, by) for z, w in both], axis=1)
+    pairs = zip(pair.original.T, pair.released.T, strict=True)
+    return np.stack([_compare_quantiles(z, w, by) for z, w in pairs], axis=1)
 
 
 def _compare_quantiles(z: F64, w: F64, by: F64) -> F64:
-    n, q = len(z), _PERCENTS / 100
+    n = len(z)
+    q = _PERCENTS / 100
     values, below = _sort_with_weights(z, by)
-    at, after = (
-        _read_quantiles(values, below),
-        _read_quantiles(*_sort_with_weights(w, by)),
-    )
+    at = _read_quantiles(values, below)
+    after = _read_quantiles(*_sort_with_weights(w, by))
     radius = (values[-1] - values[0]) / _BINS
     near = _weigh_within(values, below, at, radius * (1 - TOLERANCE))
     many = n / (by**2).mean()  # equally informative number of records of equal weight

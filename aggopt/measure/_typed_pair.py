@@ -73,13 +73,13 @@ class AttributePair:
 
         Coordinates that are equal for all of them are left out.
         """
-        both = np.concatenate([self.original, self.released])
+        records = np.concatenate([self.original, self.released])
         if self.of.weight == 0:
             coordinates = np.empty((2 * self.n, 0))
         elif self.of.numbers is None:
-            coordinates = Categories(self.of.domain, both).points()
+            coordinates = Categories(self.of.domain, records).points()
         else:
-            coordinates = self.of.numbers.points(both)
+            coordinates = self.of.numbers.points(records)
         coordinates = np.sqrt(self.of.weight) * coordinates
         return coordinates[: self.n], coordinates[self.n :]
 

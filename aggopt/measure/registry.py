@@ -25,18 +25,19 @@ WHOLE = 5000
 BLOCK = 1000  # records of a block if the table has more: .1 s each
 
 
-def split_rows(rows: Floats, sizes: Labels, most: int) -> list[Labels]:
+def split_rows(rows: Floats, sizes: Labels, max_entries: int) -> list[Labels]:
     """Return the parts of distinct rows (m, v), each the indices of its rows.
 
-    A part has rows of at most `most` records, or is one row; `sizes` (m,) are the
-    numbers of records of each row.  Rows are halved in the attribute with the largest
-    spread, as near to half of the records as possible.  Rows that are equal in that
-    attribute stay together, so that the order of the rows does not matter.
+    A part has rows of at most `max_entries` records, or is one row; `sizes` (m,) are
+    the numbers of records of each row.  Rows are halved in the attribute with the
+    largest spread, as near to half of the records as possible.  Rows that are equal in
+    that attribute stay together, so that the order of the rows does not matter.
     """
-    waiting, done = [np.arange(len(rows))], []
+    waiting = [np.arange(len(rows))]
+    done = []
     while waiting:
         part = waiting.pop()
-        if len(part) == 1 or sizes[part].sum() <= most:
+        if len(part) == 1 or sizes[part].sum() <= max_entries:
             done.append(part)
         else:
             waiting.extend(_split_in_half(part, rows[part], sizes[part]))
@@ -76,18 +77,18 @@ class OwnMeasure(UserFunction):
             raise self._no_number("a number that is not finite")
         return number
 
-    def _no_number(self, what: str) -> JobError:
+    def _no_number(self, problem: str) -> JobError:
         return JobError(
-            f"The measure {self.origin.name} returns {what}.",
+            f"The measure {self.origin.name} returns {problem}.",
             fix="return one finite number.",
         )
 
 
-def _read_number(found: Any) -> float | None:
+def _read_number(result: Any) -> float | None:
     """Return a number as a float; None for anything else."""
-    if isinstance(found, bool) or not isinstance(found, Real):
+    if isinstance(result, bool) or not isinstance(result, Real):
         return None
-    return float(found)
+    return float(result)
 
 
 Found = TypeVar("Found")
@@ -157,11 +158,11 @@ class Comparison:
         numbers = self.weighed_numbers if weighed else self.numbers
         return None if numbers is None else figure(numbers)
 
-    def once(self, of: Callable[[Any], Found]) -> Found:
-        """Return the result of `of`, which is called the first time only."""
-        if of not in self._found:
-            self._found[of] = of(self)
-        result: Found = self._found[of]
+    def once(self, compute: Callable[[Any], Found]) -> Found:
+        """Return the result of `compute`, which is called the first time only."""
+        if compute not in self._found:
+            self._found[compute] = compute(self)
+        result: Found = self._found[compute]
         return result
 
     def figure(self, measure: "Measure") -> Any:
@@ -299,9 +300,9 @@ class Measure(Declared):
             )
 
 
-def describe_numbers_only(found: Any) -> str:
+def describe_numbers_only(result: Any) -> str:
     """Return the remark of an `Assessment` on a figure of its numbers alone."""
-    return "" if found.types is None else ", of the numbers"
+    return "" if result.types is None else ", of the numbers"
 
 
 def _adopt_measure(thing: object, origin: Origin) -> Measure:
@@ -334,19 +335,19 @@ def adopt_user_measures(extra: Mapping[str, Any] | Iterable[Any]) -> dict[str, M
     named_measures = (
         extra.items() if isinstance(extra, Mapping) else ((None, e) for e in extra)
     )
-    found: dict[str, Measure] = {}
+    measures: dict[str, Measure] = {}
     for name, each in named_measures:
         measure = MEASURES.adopted(each)
         called = measure.name if name is None else name
-        if called in (*found, *MEASURES, *TAKEN):
+        if called in (*measures, *MEASURES, *TAKEN):
             raise JobError(
                 f"An extra measure is called {called!r}, which an assessment has "
                 "already.",
                 fix="give it another name; those of this package are measured anyway.",
             )
         measure.function.checked({})  # type: ignore[attr-defined]
-        found[called] = measure
-    return found
+        measures[called] = measure
+    return measures
 
 
 Figure = float | None  # None if it is not defined
@@ -366,11 +367,11 @@ class TypedMeasure(Declared):
     each: Callable[[AttributePair], Figure] | None = None
     whole: Callable[[TypedComparison], Figure] | None = None
 
-    def shown(self, found: Figure) -> str:
+    def shown(self, figure: Figure) -> str:
         """Return a figure in its printed form; "" if it is not defined."""
-        if found is None:
+        if figure is None:
             return ""
-        return f"{100 * found:.2f} %" if self.percent else f"{found:.4g}"
+        return f"{100 * figure:.2f} %" if self.percent else f"{figure:.4g}"
 
 
 TYPED = Registry("aggopt.measure.types", TypedMeasure, "measure of typed attributes")

@@ -88,10 +88,12 @@ def compute_summary(before: npt.ArrayLike, after: npt.ArrayLike) -> Summary | No
     >>> compute_summary(range(10), [4.5] * 10)
     Summary(mean=(4.5, 4.5), deviation=(2.87, 0.0))
     """
-    x, y = drop_missing(before), drop_missing(after)
+    x = drop_missing(before)
+    y = drop_missing(after)
     if len(x) < FEW or not len(y):
         return None
-    means, deviations = (x.mean(), y.mean()), (x.std(), y.std())
+    means = (x.mean(), y.mean())
+    deviations = (x.std(), y.std())
     return Summary(
         (round_figure(means[0]), round_figure(means[1])),
         (round_figure(deviations[0]), round_figure(deviations[1])),
@@ -117,8 +119,9 @@ def compute_correlations(values: npt.ArrayLike) -> F64:
 
 
 def _compute_correlation(x: F64, y: F64) -> float:
-    both = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[both], y[both]
+    present = ~(np.isnan(x) | np.isnan(y))
+    x = x[present]
+    y = y[present]
     if len(x) < FEW or x.min() == x.max() or y.min() == y.max():
         return float("nan")
     pair = np.column_stack([x, y])
@@ -181,7 +184,8 @@ def estimate_density(
     >>> estimate_density(before, after, edges=[2, 3, 4, 5])
     Density(edges=(2.0, 4.0, 5.0), original=(60, 40), released=(60, 40))
     """
-    x, y = drop_missing(before), drop_missing(after)
+    x = drop_missing(before)
+    y = drop_missing(after)
     if len(x) < FEW or not len(y):
         return None
     ends = round_edges(y) if edges is None else np.asarray(edges, np.float64)
@@ -203,18 +207,20 @@ def round_edges(released: npt.ArrayLike) -> F64:
     y = np.asarray(released)
     low, high = np.quantile(y, MIDDLE).tolist()
     if low == high:
-        low, high = float(y.min()), float(y.max())
+        low = float(y.min())
+        high = float(y.max())
     times, power = _round_width(high / BINS - low / BINS or abs(low) or 1.0)
     width = float(f"{times}e{power}")
-    first, last = floor(low / width), ceil(high / width)
+    first = floor(low / width)
+    last = ceil(high / width)
     last = max(last, first + 1)
     multiples = times * np.arange(first, last + 1)
     return np.unique([float(f"{j}e{power}") for j in multiples.tolist()])
 
 
-def _round_width(least: float) -> tuple[int, int]:
-    """Return the round width from `least` up, as a number of powers of ten."""
-    digits, power = f"{least:e}".split("e")
+def _round_width(width: float) -> tuple[int, int]:
+    """Return the round width from `width` up, as a number of powers of ten."""
+    digits, power = f"{width:e}".split("e")
     return next(times for times in ROUND if times >= float(digits)), int(power)
 
 
@@ -229,7 +235,8 @@ def _join_small_bins(edges: F64, counts: I64) -> F64:
 
     Each joins its neighbour on the side of the middle, the outer ones first.
     """
-    ends, bin_counts = edges.tolist(), counts.tolist()
+    ends = edges.tolist()
+    bin_counts = counts.tolist()
     while (few := _find_small_bin(bin_counts)) is not None:
         low = few if 2 * few < len(bin_counts) - 1 else few - 1
         bin_counts[low : low + 2] = [bin_counts[low] + bin_counts[low + 1]]
@@ -237,10 +244,10 @@ def _join_small_bins(edges: F64, counts: I64) -> F64:
     return np.array(ends)
 
 
-def _find_small_bin(held: list[int]) -> int | None:
+def _find_small_bin(counts: list[int]) -> int | None:
     """Return the outermost bin of few originals; None without one."""
-    few = [j for j, count in enumerate(held) if 0 < count < FEW]
-    return min(few, key=lambda j: min(j, len(held) - 1 - j), default=None)
+    few = [j for j, count in enumerate(counts) if 0 < count < FEW]
+    return min(few, key=lambda j: min(j, len(counts) - 1 - j), default=None)
 
 
 LEVELS = 12  # that are shown, the other ones left out

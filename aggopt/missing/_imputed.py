@@ -127,11 +127,11 @@ class Observed(Requirement):
         return "values that are not missing"
 
     @property
-    def asked(self) -> float:
+    def required(self) -> float:
         """Required count."""
         return float(self.least)
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the count of values, or of units, in each group, (groups,)."""
         present = self.there[records]
         if self.units is None:
@@ -141,10 +141,10 @@ class Observed(Requirement):
         distinct = np.unique(pairs, axis=1)[0]
         return np.bincount(distinct, minlength=len(starts) - 1).astype(np.float64)
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group has fewer than `least`, (groups,)."""
-        return np.asarray(self.found(records, starts) < self.least)
+        return np.asarray(self.measure_groups(records, starts) < self.least)
 
-    def keeps(self, found: float) -> str:
+    def describe_kept(self, value: float) -> str:
         """Return the k that these groups satisfy, for a message."""
-        return f"k of at most {int(found)}"
+        return f"k of at most {int(value)}"

@@ -227,7 +227,7 @@ def improve_groups(
     weights: Floats | None = None,
     region_size: int | None = None,
 ) -> Status:
-    """Return the status of the search; `first` (n,), as in `Map`, is modified.
+    """Return the status of the search; `first` (n,), as in `GroupMap`, is modified.
 
     The rows (n, d), and their weights (n,), are in spatial order. If the pool's time is
     limited, passes continue until it is over, whatever the effort. Regions have

@@ -30,9 +30,9 @@ from aggopt.privacy.closeness import warn_of_constant
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.privacy.models.t_closeness import Closeness
-from aggopt.privacy.ordered_attribute import Ordered, require_bins, threshold
-from aggopt.privacy.requirement import Requirement, broken_by
-from aggopt.privacy.value_levels import equally_filled
+from aggopt.privacy.ordered_attribute import Ordered, read_threshold, require_bins
+from aggopt.privacy.requirement import Requirement, find_broken_groups
+from aggopt.privacy.value_levels import fill_equally
 
 
 class Close(NamedTuple):
@@ -113,7 +113,7 @@ class CloseToTable:
 
         Warns of attributes with one value only.
         """
-        exact = threshold(t)
+        exact = read_threshold(t)
         attributes = _require_columns(confidential, n)
         read = [
             (name, _read_ordered(name, column, bins)) for name, column in attributes
@@ -155,9 +155,11 @@ class CloseToTable:
             )
         return self.attributes[0]
 
-    def satisfied(self, labels: Labels) -> bool:
+    def is_satisfied(self, labels: Labels) -> bool:
         """Whether every group of labels (n,) is t-close, decided exactly."""
-        return all(requirement.satisfied(labels) for requirement in self.requirements)
+        return all(
+            requirement.is_satisfied(labels) for requirement in self.requirements
+        )
 
 
 class ConstraintArguments(NamedTuple):
@@ -244,18 +246,18 @@ class Constraints:
     @property
     def name(self) -> str:
         """The constraints as text: "t = 0.1", "l = 3", or several of them."""
-        return " and ".join(f"{r.model} = {r.asked:g}" for r in self.requirements)
+        return " and ".join(f"{r.model} = {r.required:g}" for r in self.requirements)
 
-    def broken(self, labels: Labels) -> Bool:
+    def find_broken(self, labels: Labels) -> Bool:
         """Return whether each group of labels (n,) breaks a constraint, exactly."""
-        return broken_by(self.requirements, labels)
+        return find_broken_groups(self.requirements, labels)
 
     def merge_until_feasible(self, records: Floats, labels: Labels) -> Labels:
         """Return labels (n,) after merging groups until all satisfy the constraints.
 
         While groups break them, the smallest of these joins the nearest group.
         """
-        while (broken := self.broken(labels)).any():
+        while (broken := self.find_broken(labels)).any():
             sizes = np.bincount(labels)
             one = int(np.where(broken, sizes, len(labels) + 1).argmin())
             sums = np.array([np.bincount(labels, z) for z in records.T])
@@ -302,7 +304,7 @@ def with_dominance(
     """
     dominance = Dominance(weights, share)
     n = len(weights)
-    if not dominance.satisfied(np.zeros(n, np.intp)):
+    if not dominance.is_satisfied(np.zeros(n, np.intp)):
         raise InfeasibleInputError(
             f"dominance = {share:g}, and one of {plural(n, 'record')} has more than "
             "that of the weight of all: no groups satisfy it.",
@@ -395,7 +397,7 @@ def read_levels(
             fix='pass the number of levels, levels=20, or "values" to make each '
             "value a level.",
         )
-    return _number_levels(equally_filled(numbers, int(levels)))
+    return _number_levels(fill_equally(numbers, int(levels)))
 
 
 def _number_levels(levels: npt.NDArray[np.generic]) -> I64:

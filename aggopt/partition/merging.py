@@ -29,7 +29,7 @@ def merge_with_nearest(
     two keep the lower of their numbers; in the end all groups are renumbered without
     gaps.
     """
-    if promise.satisfied(labels):
+    if promise.is_satisfied(labels):
         return labels
     from aggopt.partition import merging_kernels as kernels
 

@@ -181,7 +181,7 @@ def _compute_emd(merging: Merging, g: int) -> None:
         m = table.bins[a]
         places = np.sort(table.place[a][members])
         sums = table.sums[a, : m + 1]
-        moved = _emd_kernels.numerator(places, n, sums, table.first[a])
+        moved = _emd_kernels.compute_group_numerator(places, n, sums, table.first[a])
         over |= moved > table.limits[a, s]
         if m > 1:
             merging.emd[g] = max(merging.emd[g], moved / (s * n * (m - 1)))

@@ -12,7 +12,7 @@ from aggopt.core.columns import map_attributes, read_labels
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
-from aggopt.privacy.distance import starts_of, written
+from aggopt.privacy.distance import compute_starts, read_exact_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Counts:
         pairs, count = np.unique(labels * m + codes, return_counts=True)
         group = pairs // m
         order = np.lexsort((-count, group))
-        return cls(count[order].astype(np.int64), starts_of(np.bincount(group)))
+        return cls(count[order].astype(np.int64), compute_starts(np.bincount(group)))
 
     @property
     def sizes(self) -> I64:
@@ -54,20 +54,23 @@ class Counts:
         sizes = self.sizes
         shares = self.count / np.repeat(sizes, self.distinct)
         parts = np.add.reduceat(shares * np.log(shares), self.starts[:-1])
-        found: Floats = np.exp(-parts)
-        for g in np.flatnonzero(np.abs(found - np.rint(found)) < 1e-9 * found):
-            if self._is_entropy(g, whole := round(float(found[g]))):
-                found[g] = whole
-        return found
+        entropies: Floats = np.exp(-parts)
+        for g in np.flatnonzero(
+            np.abs(entropies - np.rint(entropies)) < 1e-9 * entropies
+        ):
+            if self._is_entropy(g, nearest := round(float(entropies[g]))):
+                entropies[g] = nearest
+        return entropies
 
-    def _is_entropy(self, g: np.integer[Any], whole: int) -> bool:
-        """Whether `whole` is exp of the entropy: s^s = whole^s prod_v c_v^c_v."""
+    def _is_entropy(self, g: np.integer[Any], number: int) -> bool:
+        """Whether `number` is exp of the entropy: s^s = whole^s prod_v c_v^c_v."""
         counts = self.count[self.starts[g] : self.starts[g + 1]]
         counts = counts // np.gcd.reduce(counts)
         if (counts == counts[0]).all():
-            return whole == len(counts)
-        each, size = counts.tolist(), int(counts.sum())
-        return bool(size**size == whole**size * prod(c**c for c in each))
+            return number == len(counts)
+        count_list = counts.tolist()
+        size = int(counts.sum())
+        return bool(size**size == number**size * prod(c**c for c in count_list))
 
     def recursive(self, c: Fraction) -> I64:
         """Return the largest l of each group with `r_1 < c (r_l + ... + r_m)`, or 0."""
@@ -112,7 +115,8 @@ def distinct_l(groups: Any, confidential: Any, *, missing: str = "refuse") -> in
     1
     """
     return min(
-        int(c.distinct.min()) for c in counted(groups, confidential, missing=missing)
+        int(c.distinct.min())
+        for c in count_attributes(groups, confidential, missing=missing)
     )
 
 
@@ -149,7 +153,8 @@ def entropy_l(groups: Any, confidential: Any, *, missing: str = "refuse") -> flo
     2.0
     """
     return min(
-        float(c.entropy.min()) for c in counted(groups, confidential, missing=missing)
+        float(c.entropy.min())
+        for c in count_attributes(groups, confidential, missing=missing)
     )
 
 
@@ -177,16 +182,16 @@ def recursive_cl(
     >>> recursive_cl([0, 0, 0, 0], ["flu", "flu", "none", "asthma"], c=2)
     2
     """
-    factor = factor_of(c)
+    factor = read_factor(c)
     return min(
         int(n.recursive(factor).min())
-        for n in counted(groups, confidential, missing=missing)
+        for n in count_attributes(groups, confidential, missing=missing)
     )
 
 
-def factor_of(c: object) -> Fraction:
+def read_factor(c: object) -> Fraction:
     """Return the c of recursive diversity exactly, or refuse it."""
-    exact = written(c) if is_number(c) else Fraction(-1)
+    exact = read_exact_number(c) if is_number(c) else Fraction(-1)
     if exact <= 0:
         raise JobError(
             f"c is {c if is_number(c) else type(c).__name__}.",
@@ -196,7 +201,7 @@ def factor_of(c: object) -> Fraction:
     return exact
 
 
-def counted(groups: Any, confidential: Any, *, missing: str) -> list[Counts]:
+def count_attributes(groups: Any, confidential: Any, *, missing: str) -> list[Counts]:
     """Return the counts of each confidential attribute; errors name it."""
     labels = read_labels(groups)
     found = map_attributes(

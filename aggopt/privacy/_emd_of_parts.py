@@ -11,24 +11,33 @@ import numpy as np
 from aggopt.core.types import I64
 
 
-def numerators(places: I64, starts: I64, below: I64, sums: I64) -> I64:
+def compute_numerators(places: I64, starts: I64, below: I64, sums: I64) -> I64:
     """Return `sum_i |n cnt(i) - s below_i|` of each group, (groups,).
 
     Group g is places[starts[g]:starts[g + 1]], bins in ascending order; `below` (m,)
     contains the number of records of the table in bins 0..i, and `sums` (m + 1,) the
     sums of `below` before i.
     """
-    sizes, n, last = np.diff(starts), below[-1], len(below) - 1
+    sizes = np.diff(starts)
+    n = below[-1]
+    last = len(below) - 1
     s = np.repeat(sizes, sizes)
     r = np.arange(len(places)) - np.repeat(starts[:-1], sizes) + 1
     ends = np.append(places[1:], last)
     ends[starts[1:] - 1] = last  # of the last member, up to the last bin
-    found = np.add.reduceat(_terms(r, s, places, ends, n, below, sums), starts[:-1])
-    return np.asarray(found + sizes * sums[places[starts[:-1]]])  # before the first
+    numerators = np.add.reduceat(
+        _compute_terms(r, s, places, ends, n, below, sums), starts[:-1]
+    )
+    return np.asarray(
+        numerators + sizes * sums[places[starts[:-1]]]
+    )  # before the first
 
 
-def _terms(r: I64, s: I64, a: I64, b: I64, n: int, below: I64, sums: I64) -> I64:
+def _compute_terms(
+    r: I64, s: I64, a: I64, b: I64, n: int, below: I64, sums: I64
+) -> I64:
     """Return the terms of bins a..b-1, with r of s members to their left."""
     split = np.clip(np.searchsorted(below, n * r // s, side="right"), a, b)
-    before, after = sums[split] - sums[a], sums[b] - sums[split]
+    before = sums[split] - sums[a]
+    after = sums[b] - sums[split]
     return np.asarray(n * r * (2 * split - a - b) - s * (before - after))

@@ -64,16 +64,19 @@ def n_t_closeness(
     >>> n_t_closeness([[1.0], [1.0], [2.0], [2.0], [9.0], [9.0]], range(6), 4)
     0.2
     """
-    X = _numbers(released)
-    least = _records(n, len(X))
+    X = _read_numbers(released)
+    min_records = _require_records(n, len(X))
     labels = find_groups(X)
     metric = Metric(distance, order=order, tree=tree, missing=missing)
-    held = map_attributes(confidential, len(X), missing, metric.of)
-    warn_of_constant(held)
-    return max(float(_least(X, labels, distance, least)) for _, distance in held)
+    attributes = map_attributes(confidential, len(X), missing, metric.of)
+    warn_of_constant(attributes)
+    return max(
+        float(_find_least_t(X, labels, distance, min_records))
+        for _, distance in attributes
+    )
 
 
-def _records(n: object, everybody: int) -> int:
+def _require_records(n: object, everybody: int) -> int:
     fix = f"pass how many records a superset has, at least: 1 to {everybody}."
     if not is_whole(n) or n < 1:
         raise JobError(f"n = {n if is_whole(n) else type(n).__name__}.", fix=fix)
@@ -84,7 +87,7 @@ def _records(n: object, everybody: int) -> int:
     return int(n)
 
 
-def _numbers(released: Any) -> Floats:
+def _read_numbers(released: Any) -> Floats:
     if is_series(released) or (not is_table(released) and _is_flat(released)):
         raise JobError(
             "Labels do not tell which groups are neighbours.",
@@ -93,10 +96,10 @@ def _numbers(released: Any) -> Floats:
         )
     if not is_table(released):
         return check_matrix(released, name="released")
-    found = [values for _, values in iter_columns(released, "released")]
-    if not found:
+    columns = [values for _, values in iter_columns(released, "released")]
+    if not columns:
         raise TableError("No column was passed.", fix="pass at least one attribute.")
-    return check_matrix(np.stack(found, axis=1), name="released")
+    return check_matrix(np.stack(columns, axis=1), name="released")
 
 
 def _is_flat(released: Any) -> bool:
@@ -106,36 +109,43 @@ def _is_flat(released: Any) -> bool:
         return False
 
 
-def _least(X: Floats, labels: npt.NDArray[Any], held: Distance, n: int) -> Fraction:
+def _find_least_t(
+    X: Floats, labels: npt.NDArray[Any], attribute: Distance, n: int
+) -> Fraction:
     """Return the largest over groups of the least distance from a superset."""
-    if held.unit == 0:
+    if attribute.unit == 0:
         return Fraction(0)
-    m = int(held.place.max()) + 1
+    m = int(attribute.place.max()) + 1
     shape = (int(labels.max()) + 1, m)
     counts = np.zeros(shape, np.int64)
-    np.add.at(counts, (labels, held.place), 1)
+    np.add.at(counts, (labels, attribute.place), 1)
     first = np.unique(labels, return_index=True)[1]
     Z = Scale.of(X).standardise(X)[first]
     return max(
-        min(_between(held, counts[g], around) for around in _supersets(Z, counts, g, n))
+        min(
+            _measure_between(attribute, counts[g], around)
+            for around in _iter_supersets(Z, counts, g, n)
+        )
         for g in range(len(counts))
     )
 
 
-def _supersets(Z: Floats, counts: I64, g: int, n: int) -> Iterator[I64]:
+def _iter_supersets(Z: Floats, counts: I64, g: int, n: int) -> Iterator[I64]:
     """Yield how often each value occurs in the cubes around group g."""
     far = np.abs(Z - Z[g]).max(axis=1)
     order = np.argsort(far, kind="stable")
-    records, total = np.cumsum(counts[order].sum(axis=1)), int(counts.sum())
+    records = np.cumsum(counts[order].sum(axis=1))
+    total = int(counts.sum())
     sizes = n * 2 ** np.arange(total.bit_length())
-    for least in sizes[sizes < total]:
-        edge = far[order[np.searchsorted(records, least)]]
+    for size in sizes[sizes < total]:
+        edge = far[order[np.searchsorted(records, size)]]
         yield counts[far <= edge * (1 + TIE)].sum(axis=0)
     yield counts.sum(axis=0)
 
 
-def _between(held: Distance, part: I64, whole: I64) -> Fraction:
+def _measure_between(attribute: Distance, part: I64, superset: I64) -> Fraction:
     """Return the earth mover's distance of two counts (m,), exactly."""
-    s, size = int(part.sum()), int(whole.sum())
-    apart = size * held.profile(part) - s * held.profile(whole)
-    return Fraction(int(np.abs(apart).sum()) * held.n, held.unit * s * size)
+    s = int(part.sum())
+    size = int(superset.sum())
+    apart = size * attribute.profile(part) - s * attribute.profile(superset)
+    return Fraction(int(np.abs(apart).sum()) * attribute.n, attribute.unit * s * size)

@@ -12,7 +12,7 @@ from aggopt.core.section import Finite
 from aggopt.core.types import I64
 from aggopt.core.validation import is_number
 from aggopt.errors import JobError
-from aggopt.privacy.distance import written
+from aggopt.privacy.distance import read_exact_number
 from aggopt.privacy.exact_order import Near, Numbers
 from aggopt.privacy.requirement import Requirement
 
@@ -57,13 +57,14 @@ class NearNumbers(Requirement):
 
     def most_near(self, records: I64, starts: I64) -> I64:
         """Return the most records near one number of each group, (groups,)."""
-        counts = near_counts(self.numbers, self.near, records, starts)
+        counts = count_near(self.numbers, self.near, records, starts)
         return np.maximum.reduceat(counts, starts[:-1])
 
 
-def near_counts(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:
+def count_near(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:
     """Return for each record the number of near records in its group, with itself."""
-    m, sizes = len(numbers.values), np.diff(starts)
+    m = len(numbers.values)
+    sizes = np.diff(starts)
     group = np.repeat(np.arange(len(sizes)), sizes)
     place = numbers.place[records]
     keys = np.sort(group * m + place)
@@ -72,20 +73,21 @@ def near_counts(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:
     return np.asarray(until - before, np.int64)
 
 
-def crowd(numbers: Numbers, near: Near) -> int:
+def count_crowded(numbers: Numbers, near: Near) -> int:
     """Return the most records in one range whose values are all near each other.
 
     The range extends from a value, away from 0, up to its last near value.  For any
     group, all its records in the range are near the record there that is nearest to 0.
     """
     below = np.concatenate(([0], np.cumsum(np.bincount(numbers.place))))
-    own = np.arange(len(numbers.values))
+    positions = np.arange(len(numbers.values))
     away = np.array([value >= 0 for value in numbers.values])
-    up, down = below[near[1] + 1] - below[own], below[own + 1] - below[near[0]]
+    up = below[near[1] + 1] - below[positions]
+    down = below[positions + 1] - below[near[0]]
     return int(np.where(away, up, down).max())
 
 
-def epsilon_of(epsilon: object) -> Fraction:
+def read_epsilon(epsilon: object) -> Fraction:
     """Return an epsilon exactly; a float counts as the decimal that it is written as.
 
     Raises
@@ -93,17 +95,17 @@ def epsilon_of(epsilon: object) -> Fraction:
     JobError
         Epsilon is not a number of 0 or more.
     """
-    exact = written(epsilon) if is_number(epsilon) else Fraction(-1)
+    exact = read_exact_number(epsilon) if is_number(epsilon) else Fraction(-1)
     if exact < 0:
-        seen = epsilon if is_number(epsilon) else type(epsilon).__name__
+        shown = epsilon if is_number(epsilon) else type(epsilon).__name__
         raise JobError(
-            f"epsilon is {seen}.",
+            f"epsilon is {shown}.",
             fix="pass how far apart values still count as near, a number of 0 or more.",
         )
     return exact
 
 
-def of_attribute(epsilon: float | dict[str, float], name: str, key: str) -> Fraction:
+def select_epsilon(epsilon: float | dict[str, float], name: str, key: str) -> Fraction:
     """Return the epsilon of one attribute.
 
     Raises
@@ -112,15 +114,15 @@ def of_attribute(epsilon: float | dict[str, float], name: str, key: str) -> Frac
         Epsilons are named by attribute, and this one has none.
     """
     if not isinstance(epsilon, dict):
-        return epsilon_of(epsilon)
+        return read_epsilon(epsilon)
     if name not in epsilon:
         raise JobError(
             f"[privacy] {key} names no epsilon for this attribute.",
             fix=f"add it: epsilon = {{ {name} = 5 }}, in its own units.",
         )
-    return epsilon_of(epsilon[name])
+    return read_epsilon(epsilon[name])
 
 
-def attributes_of(epsilon: float | dict[str, float]) -> tuple[str, ...]:
+def list_epsilon_attributes(epsilon: float | dict[str, float]) -> tuple[str, ...]:
     """Return the attributes that an epsilon names."""
     return tuple(epsilon) if isinstance(epsilon, dict) else ()

@@ -13,7 +13,7 @@ from aggopt.core.types import I64
 from aggopt.errors import TableError
 
 
-def ranked(distinct: Sequence[Any]) -> I64:
+def rank_numbers(distinct: Sequence[Any]) -> I64:
     """Return the rank of each of some different numbers (m,), 0..m-1.
 
     Raises
@@ -23,13 +23,15 @@ def ranked(distinct: Sequence[Any]) -> I64:
 
     Examples
     --------
-    >>> ranked([10**30, Decimal("0.1"), 10**30 - 1])
+    >>> rank_numbers([10**30, Decimal("0.1"), 10**30 - 1])
     array([2, 0, 1])
     """
     words = sum(not isinstance(value, Real | Decimal) for value in distinct)
     if words:
-        raise unordered(f"{words} of {len(distinct)} distinct values are no numbers")
-    exact = [_exact(value) for value in distinct]
+        raise make_unordered_error(
+            f"{words} of {len(distinct)} distinct values are no numbers"
+        )
+    exact = [_read_comparable(value) for value in distinct]
     endless = exact.count(None)
     if endless:
         raise TableError(
@@ -41,17 +43,17 @@ def ranked(distinct: Sequence[Any]) -> I64:
     return rank
 
 
-def unordered(seen: str) -> TableError:
+def make_unordered_error(shown: str) -> TableError:
     """Return the refusal of values that have no order of their own."""
     return TableError(
-        f"{seen}, which have no order that could be relied on.",
+        f"{shown}, which have no order that could be relied on.",
         fix='say the order, order=["low", "high"], or choose distance="equal" or '
         '"hierarchical"; or recode it as numbers in the order that is meant '
         "(a date as days since a day).",
     )
 
 
-def _exact(value: Any) -> Any:
+def _read_comparable(value: Any) -> Any:
     """Return a number that is compared with the others exactly; None if infinite."""
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, int | float):  # which Python compares so, and fast

@@ -76,28 +76,28 @@ def t_closeness(
     """
     labels = read_labels(groups)
     metric = Metric(distance, bins, order, tree, missing)
-    held = map_attributes(confidential, len(labels), missing, metric.of)
-    warn_of_constant(held)
-    return max(float(distance.largest(labels)) for _, distance in held)
+    attributes = map_attributes(confidential, len(labels), missing, metric.of)
+    warn_of_constant(attributes)
+    return max(float(distance.largest(labels)) for _, distance in attributes)
 
 
 def warn_of_constant(
-    held: Sequence[tuple[str, Distance]], *, stacklevel: int = 3
+    attributes: Sequence[tuple[str, Distance]], *, stacklevel: int = 3
 ) -> None:
     """Warn of attributes with one value: their t = 0 has no meaning."""
-    constant = [name for name, distance in held if distance.unit == 0]
+    constant = [name for name, distance in attributes if distance.unit == 0]
     if not constant:
         return
-    named = ", ".join(filter(None, constant)) or "The confidential attribute"
+    names = ", ".join(filter(None, constant)) or "The confidential attribute"
     warnings.warn(
-        f"{named}: one value only, so that every group is at distance 0 and the value "
+        f"{names}: one value only, so that every group is at distance 0 and the value "
         "of each person is known.",
         stacklevel=stacklevel,
     )
 
 
 @contextmanager
-def unwarned_of_constants() -> Iterator[None]:
+def suppress_constant_warnings() -> Iterator[None]:
     """Suppress the warning of a constant attribute: the audit reports it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*one value only", UserWarning)

@@ -63,17 +63,17 @@ class Distance(ABC):
         JobError
             t is not a number strictly between 0 and 1.
         """
-        asked = threshold(t)
-        scaled = asked.numerator * self.unit
-        each = range(self.n + 1) if sizes is None else sizes.tolist()
-        allowed = (scaled * s // asked.denominator for s in each)
-        return np.fromiter(allowed, np.int64, len(each))
+        required = read_threshold(t)
+        scaled = required.numerator * self.unit
+        group_sizes = range(self.n + 1) if sizes is None else sizes.tolist()
+        allowed = (scaled * s // required.denominator for s in group_sizes)
+        return np.fromiter(allowed, np.int64, len(group_sizes))
 
     def numerators(self, labels: npt.ArrayLike) -> I64:
         """Return `sum_A w_A |n cnt_C(A) - |C| cnt(A)|` of each group C of labels."""
         of_record = check_groups(labels, len(self.place))
         places = self.place[np.lexsort((self.place, of_record))]
-        return self.runs(places, starts_of(np.bincount(of_record)))
+        return self.runs(places, compute_starts(np.bincount(of_record)))
 
     def emd(self, labels: npt.ArrayLike) -> Floats:
         """Return the EMD between each group of labels (n,) and the table, 0 to 1."""
@@ -97,12 +97,12 @@ class Distance(ABC):
         )
 
 
-def starts_of(sizes: npt.ArrayLike) -> I64:
+def compute_starts(sizes: npt.ArrayLike) -> I64:
     """Return the starts of runs of these sizes, and the end of the last."""
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
-def threshold(t: object) -> Fraction:
+def read_threshold(t: object) -> Fraction:
     """Return t exactly; of a float, the decimal it is written as.
 
     Raises
@@ -115,7 +115,7 @@ def threshold(t: object) -> Fraction:
             f"t must be a number, not {type(t).__name__}.",
             fix="pass the largest distance allowed, such as t = 0.15.",
         )
-    exact = written(t)
+    exact = read_exact_number(t)
     if not 0 < exact < 1:
         raise JobError(
             f"t = {t} is not strictly between 0 and 1.",
@@ -125,7 +125,7 @@ def threshold(t: object) -> Fraction:
     return exact
 
 
-def written(number: object) -> Fraction:
+def read_exact_number(number: object) -> Fraction:
     """Return a number exactly; a float as the decimal it is written as, nan as -1."""
     if isinstance(number, int | Fraction):
         return Fraction(number)

@@ -49,28 +49,28 @@ class Dominance(Requirement):
         return "dominance"
 
     @property
-    def asked(self) -> float:
+    def required(self) -> float:
         """The share that no record exceeds."""
         return self.share
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the largest share of the weight of each group, (groups,)."""
-        own = self.weights[records]
-        largest = np.maximum.reduceat(own, starts[:-1])
-        total = np.add.reduceat(own, starts[:-1])
+        weights = self.weights[records]
+        largest = np.maximum.reduceat(weights, starts[:-1])
+        total = np.add.reduceat(weights, starts[:-1])
         return np.asarray(largest / np.where(total > 0, total, np.inf))
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether a record has more than the share of each group, (groups,)."""
-        return self.found(records, starts) > self.share * (1 + ROUNDING)
+        return self.measure_groups(records, starts) > self.share * (1 + ROUNDING)
 
-    def keeps(self, found: float) -> str:
-        """Return the requirement that groups satisfy if the worst has `found`."""
-        return f"dominance = {np.ceil(found * 100) / 100:g} under [weights]"
+    def describe_kept(self, value: float) -> str:
+        """Return the requirement that groups satisfy if the worst has `value`."""
+        return f"dominance = {np.ceil(value * 100) / 100:g} under [weights]"
 
-    def infeasible(self, k: int) -> InfeasibleInputError | None:
+    def explain_infeasible(self, k: int) -> InfeasibleInputError | None:
         """Return why no groups of k records or more keep it; None if some may."""
-        if self.satisfied(np.zeros(self.n, np.intp)):
+        if self.is_satisfied(np.zeros(self.n, np.intp)):
             return None
         return InfeasibleInputError(
             f"One of {plural(self.n, 'record')} has more than {self.share:g} of the "

@@ -16,7 +16,7 @@ from aggopt.core.types import I64
 
 
 @inner
-def between(r: int, s: int, a: int, b: int, n: int, sums: I64, first: I64) -> int:
+def sum_between(r: int, s: int, a: int, b: int, n: int, sums: I64, first: I64) -> int:
     """Return the terms of bins a..b-1, with r of s members to their left."""
     c = min(max(first[n * r // s], a), b)
     left = sums[c] - sums[a]
@@ -25,21 +25,21 @@ def between(r: int, s: int, a: int, b: int, n: int, sums: I64, first: I64) -> in
 
 
 @inner
-def numerator(places: I64, n: int, sums: I64, first: I64) -> int:
+def compute_group_numerator(places: I64, n: int, sums: I64, first: I64) -> int:
     """Return the numerator of a group, of its members' bins in ascending order.
 
     `places` (s,) with s of at least 1; `sums` (m + 1,) and `first` (n + 1,) of the
     table (see `Ordered`).  Takes O(s), whatever n and m.
     """
     s = len(places)
-    total = between(0, s, 0, places[0], n, sums, first)
+    total = sum_between(0, s, 0, places[0], n, sums, first)
     for r in range(1, s):
-        total += between(r, s, places[r - 1], places[r], n, sums, first)
-    return total + between(s, s, places[s - 1], len(sums) - 1, n, sums, first)
+        total += sum_between(r, s, places[r - 1], places[r], n, sums, first)
+    return total + sum_between(s, s, places[s - 1], len(sums) - 1, n, sums, first)
 
 
 @compiled
-def numerators(
+def fill_numerators(
     places: I64, starts: I64, n: int, sums: I64, first: I64, out: I64
 ) -> None:
     """Write the numerator of each group; group g is places[starts[g]:starts[g + 1]].
@@ -48,4 +48,6 @@ def numerators(
     (groups,).
     """
     for g in range(len(out)):
-        out[g] = numerator(places[starts[g] : starts[g + 1]], n, sums, first)
+        out[g] = compute_group_numerator(
+            places[starts[g] : starts[g + 1]], n, sums, first
+        )

@@ -47,7 +47,9 @@ class Numbers:
         >>> Numbers.of([0.3, 1, 0.1], np.array([0, 2, 1])).place
         array([1, 0, 2])
         """
-        exact = [number for number in map(_exact, distinct) if number is not None]
+        exact = [
+            number for number in map(_read_fraction, distinct) if number is not None
+        ]
         unfit = len(distinct) - len(exact)
         if unfit:
             raise TableError(
@@ -68,7 +70,8 @@ class Numbers:
         `relative`; decided exactly.
         """
         m = len(self.values)
-        first, last = np.empty(m, np.int64), np.empty(m, np.int64)
+        first = np.empty(m, np.int64)
+        last = np.empty(m, np.int64)
         for j, value in enumerate(self.values):
             reach = epsilon * abs(value) if relative else epsilon
             first[j] = bisect_left(self.values, value - reach)
@@ -76,7 +79,7 @@ class Numbers:
         return first, last
 
 
-def numbers_of(confidential: Any, n: int) -> list[tuple[str, Numbers]]:
+def read_exact_numbers(confidential: Any, n: int) -> list[tuple[str, Numbers]]:
     """Return the numbers of each confidential attribute, by name.
 
     Raises
@@ -85,14 +88,14 @@ def numbers_of(confidential: Any, n: int) -> list[tuple[str, Numbers]]:
         Not one finite number per record.
     """
 
-    def made(values: Entries, codes: I64) -> Numbers:
+    def make_numbers(values: Entries, codes: I64) -> Numbers:
         distinct = list_plain_entries(values[np.unique(codes, return_index=True)[1]])
         return Numbers.of(distinct, codes)
 
-    return map_attributes(confidential, n, REFUSE, made)
+    return map_attributes(confidential, n, REFUSE, make_numbers)
 
 
-def _exact(value: Any) -> Fraction | None:
+def _read_fraction(value: Any) -> Fraction | None:
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
         return None

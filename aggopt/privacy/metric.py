@@ -19,7 +19,7 @@ from aggopt.core.columns import (
 )
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._ranked import ranked
+from aggopt.privacy._ranked import rank_numbers
 from aggopt.privacy.distance import Distance
 from aggopt.privacy.nested import Nested
 from aggopt.privacy.ordered_attribute import Ordered, require_bins
@@ -61,7 +61,7 @@ class Metric:
                 fix='leave bins out, or choose distance = "ordered".',
             )
         if self.order is not None:
-            object.__setattr__(self, "order", order_of(self.order))
+            object.__setattr__(self, "order", read_order(self.order))
 
     def of(self, values: npt.NDArray[Any], codes: I64) -> Distance:
         """Return the attribute of values (n,) with codes (n,), ready to be measured.
@@ -85,7 +85,7 @@ class Metric:
             )
         if self.order is not None:
             return Ordered.of(self._ranks(distinct)[codes], self.bins)
-        numbers = ranked(distinct)[codes] if values.dtype == object else values
+        numbers = rank_numbers(distinct)[codes] if values.dtype == object else values
         return Ordered.of(numbers, self.bins)
 
     def _ranks(self, distinct: list[Any]) -> I64:
@@ -101,15 +101,15 @@ class Metric:
             )
         return np.array([place[value] for value in distinct])
 
-    def _require(self, name: str, given: Any, distance: str) -> None:
-        if given is not None and self.distance != distance:
+    def _require(self, name: str, setting: Any, distance: str) -> None:
+        if setting is not None and self.distance != distance:
             raise JobError(
                 f'{name} has no meaning for distance = "{self.distance}".',
                 fix=f'leave it out, or choose distance = "{distance}".',
             )
 
 
-def order_of(given: Any) -> tuple[Hashable, ...]:
+def read_order(order: Any) -> tuple[Hashable, ...]:
     """Return the values of an order, lowest first.
 
     Raises
@@ -118,25 +118,31 @@ def order_of(given: Any) -> tuple[Hashable, ...]:
         The order is not a list, series or array of one dimension, is empty, or contains
         a value twice or a missing one.
     """
-    entries = list(given) if isinstance(given, list | tuple | range) else None
-    if is_series(given) or (isinstance(given, np.ndarray) and given.ndim == 1):
+    entries = list(order) if isinstance(order, list | tuple | range) else None
+    if is_series(order) or (isinstance(order, np.ndarray) and order.ndim == 1):
         entries = [
             v
-            for _, found in iter_columns(given, "order")
-            for v in list_plain_entries(found)
+            for _, column in iter_columns(order, "order")
+            for v in list_plain_entries(column)
         ]
     if entries is None:
-        raise _no_order(f"order is {type(given).__name__}, and no list of values.")
+        raise _make_order_error(
+            f"order is {type(order).__name__}, and no list of values."
+        )
     if not all(pd.api.types.is_scalar(entry) for entry in entries):
-        raise _no_order("order names what is no plain value.")
+        raise _make_order_error("order names what is no plain value.")
     if not entries or any(is_missing(entry) for entry in entries):
-        raise _no_order(f"order names {'a missing value' if entries else 'nothing'}.")
+        raise _make_order_error(
+            f"order names {'a missing value' if entries else 'nothing'}."
+        )
     if len(set(entries)) < len(entries):
-        raise _no_order(f"order names {len(set(entries))} values {len(entries)} times.")
+        raise _make_order_error(
+            f"order names {len(set(entries))} values {len(entries)} times."
+        )
     return tuple(entries)
 
 
-def _no_order(problem: str) -> JobError:
+def _make_order_error(problem: str) -> JobError:
     return JobError(
         problem,
         fix='list each value once, lowest first: order=["low", "middle", "high"].',

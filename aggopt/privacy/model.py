@@ -59,19 +59,19 @@ class Attribute(Protocol):
         """Return its values (n,): numbers, or unchanged objects; None if missing."""
 
 
-def _nothing(asked: Any) -> None:
+def _check_nothing(settings: Any) -> None:
     pass
 
 
-def _of_any_values(asked: Any, treatments: Sequence[Any]) -> bool:
+def _is_always_simple(settings: Any, treatments: Sequence[Any]) -> bool:
     return True
 
 
-def _no_attributes(asked: Any) -> Iterable[str]:
+def _list_no_attributes(settings: Any) -> Iterable[str]:
     return ()
 
 
-def _unsaid(asked: Any, treatments: Sequence[Any]) -> str:
+def _describe_nothing(settings: Any, treatments: Sequence[Any]) -> str:
     return ""
 
 
@@ -109,10 +109,10 @@ class PrivacyModel(Method):
     settings: type[Section]
     treatment: type[Section] = Section
     requirement: Callable[[Attribute, Any], Requirement] | None = None
-    check: Callable[[Any], None] = _nothing
-    attributes: Callable[[Any], Iterable[str]] = _no_attributes
-    sense: Callable[[Any, Sequence[Any]], str] = _unsaid
-    simple: Callable[[Any, Sequence[Any]], bool] = _of_any_values
+    check: Callable[[Any], None] = _check_nothing
+    attributes: Callable[[Any], Iterable[str]] = _list_no_attributes
+    sense: Callable[[Any, Sequence[Any]], str] = _describe_nothing
+    simple: Callable[[Any, Sequence[Any]], bool] = _is_always_simple
     template: str = ""
 
     @property
@@ -154,8 +154,8 @@ class OwnPrivacyModel(PrivacyModel):
         """Return the model with settings, for the attributes `only` or for all."""
         return replace(
             self,
-            requirement=partial(_judged, self.function, settings),
-            attributes=partial(_these, only or ()),
+            requirement=partial(_build_user_requirement, self.function, settings),
+            attributes=partial(_select_names, only or ()),
             only=only,
         )
 
@@ -164,17 +164,19 @@ class OwnPrivacyModel(PrivacyModel):
         return self.only is None or attribute in self.only
 
 
-def _judged(
-    judge: OwnJudge, settings: Mapping[str, Any], of: Attribute, asked: Any
+def _build_user_requirement(
+    judge: OwnJudge, settings: Mapping[str, Any], attribute: Attribute, privacy: Any
 ) -> Requirement:
-    return OwnRequirement(of.name, of.entries(), judge, settings, of.counts)
+    return OwnRequirement(
+        attribute.name, attribute.entries(), judge, settings, attribute.counts
+    )
 
 
-def _these(names: tuple[str, ...], asked: Any) -> Iterable[str]:
+def _select_names(names: tuple[str, ...], settings: Any) -> Iterable[str]:
     return names
 
 
-def _adopted(thing: object, origin: Origin) -> OwnPrivacyModel:
+def _adopt_function(thing: object, origin: Origin) -> OwnPrivacyModel:
     """Return a privacy model made of a user function."""
     judge = OwnJudge.of(thing, origin, frozenset({"method", "attributes"}))
     return OwnPrivacyModel(
@@ -182,12 +184,12 @@ def _adopted(thing: object, origin: Origin) -> OwnPrivacyModel:
         when="a privacy model of your own",
         origin=origin,
         settings=Section,
-        requirement=partial(_judged, judge, {}),
+        requirement=partial(_build_user_requirement, judge, {}),
         function=judge,
     )
 
 
-def require_apart(models: Iterable[PrivacyModel], taken: Iterable[str]) -> None:
+def require_distinct_keys(models: Iterable[PrivacyModel], taken: Iterable[str]) -> None:
     """Refuse treatment keys that two models, or a model and all of them, own.
 
     A section that two of them share is one.
@@ -218,5 +220,5 @@ REQUIREMENTS = Registry(
     "privacy model",
     TAKEN,
     own="privacy_models",
-    adopt=_adopted,
+    adopt=_adopt_function,
 )

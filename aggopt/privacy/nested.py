@@ -72,7 +72,7 @@ class Nested(Distance):
         TableError
             A value is not a leaf of the tree; the message contains counts only.
         """
-        parent = parents(tree)
+        parent = read_parents(tree)
         leaves = set(parent) - set(parent.values())
         strange = sum(v not in leaves for v in values if v is not None)
         if strange:
@@ -81,7 +81,7 @@ class Nested(Distance):
                 "leaves of the tree.",
                 fix="add each to the tree, spelled and typed as in the table.",
             )
-        return _placed(values, codes, parent)
+        return _place_values(values, codes, parent)
 
     @property
     def n(self) -> int:
@@ -96,21 +96,21 @@ class Nested(Distance):
     def runs(self, places: I64, starts: I64) -> I64:
         """Return the numerator of each places[starts[g]:starts[g + 1]]."""
         sizes = np.diff(starts)
-        whole = self.profile(self._leaves)
+        table_profile = self.profile(self._leaves)
         group = np.repeat(np.arange(len(sizes)), sizes)
-        out = sizes * whole.sum()
+        out = sizes * table_profile.sum()
         for nodes in self.paths[places].T:
-            there = nodes >= 0
-            self._correct(out, group[there], nodes[there], sizes, whole)
+            present = nodes >= 0
+            self._correct(out, group[present], nodes[present], sizes, table_profile)
         return np.asarray(out)
 
     def _correct(
-        self, out: I64, group: I64, nodes: I64, sizes: I64, whole: I64
+        self, out: I64, group: I64, nodes: I64, sizes: I64, table_profile: I64
     ) -> None:
         """Replace default terms of nodes by the terms of nodes that a group has."""
-        keys, count = np.unique(group * len(whole) + nodes, return_counts=True)
-        of_group, node = np.divmod(keys, len(whole))
-        absent = sizes[of_group] * whole[node]
+        keys, count = np.unique(group * len(table_profile) + nodes, return_counts=True)
+        of_group, node = np.divmod(keys, len(table_profile))
+        absent = sizes[of_group] * table_profile[node]
         present = np.abs(self.n * count * self.weight[node] - absent)
         np.add.at(out, of_group, present - absent)
 
@@ -123,8 +123,8 @@ class Nested(Distance):
 
     def counted(self, counts: I64) -> "Nested":
         """Return the attribute in a table with `counts` records of each value."""
-        whole = np.bincount(self.place, counts, minlength=len(self.paths))
-        return replace(self, counts=whole.astype(np.int64))
+        leaf_counts = np.bincount(self.place, counts, minlength=len(self.paths))
+        return replace(self, counts=leaf_counts.astype(np.int64))
 
     @property
     def _leaves(self) -> I64:
@@ -133,7 +133,7 @@ class Nested(Distance):
         return np.bincount(self.place, minlength=len(self.paths))
 
 
-def parents(tree: Any) -> dict[Hashable, Hashable]:
+def read_parents(tree: Any) -> dict[Hashable, Hashable]:
     """Return the parent of each node but the root, of a tree in either form.
 
     Nested: {"lung": ["asthma", "flu"], "heart": {"left": ["attack"]}}; or a map from
@@ -146,16 +146,16 @@ def parents(tree: Any) -> dict[Hashable, Hashable]:
         The tree has neither form, names a node twice, is empty or has no single root.
     """
     if not isinstance(tree, Mapping):
-        raise _no_tree(f"The tree is {type(tree).__name__}, and no map.")
+        raise _make_tree_error(f"The tree is {type(tree).__name__}, and no map.")
     if not tree:
-        raise _no_tree("The tree is empty.")
+        raise _make_tree_error("The tree is empty.")
     nested = [_is_branch(v) for v in tree.values()]
     if all(nested):
-        found: dict[Hashable, Hashable] = {}
-        _descend(tree, ROOT, found)
-        return found
+        parent: dict[Hashable, Hashable] = {}
+        _descend(tree, ROOT, parent)
+        return parent
     if any(nested):
-        raise _no_tree("The tree is nested in one place and a map in another.")
+        raise _make_tree_error("The tree is nested in one place and a map in another.")
     _require_one_root(tree)
     return dict(tree)
 
@@ -167,34 +167,34 @@ def _is_branch(part: Any) -> bool:
     return not pd.api.types.is_scalar(part)
 
 
-def _descend(branch: Any, above: Hashable, found: dict[Hashable, Hashable]) -> None:
+def _descend(branch: Any, above: Hashable, parent: dict[Hashable, Hashable]) -> None:
     inner = branch if isinstance(branch, Mapping) else None
-    for node in _nodes(branch):
+    for node in _list_nodes(branch):
         _require_name(node)
-        if node in found:
-            raise _no_tree("The tree names a node twice.")
-        found[node] = above
+        if node in parent:
+            raise _make_tree_error("The tree names a node twice.")
+        parent[node] = above
         if inner is not None:
-            _descend(inner[node], node, found)
+            _descend(inner[node], node, parent)
 
 
-def _nodes(branch: Any) -> list[Any]:
+def _list_nodes(branch: Any) -> list[Any]:
     listed = isinstance(branch, Mapping | list | tuple | Set)
     if is_series(branch) or (isinstance(branch, np.ndarray) and branch.ndim == 1):
         branch = [
             v
-            for _, found in iter_columns(branch, "A branch")
-            for v in list_plain_entries(found)
+            for _, column in iter_columns(branch, "A branch")
+            for v in list_plain_entries(column)
         ]
         listed = True
     if not listed or not branch:
-        raise _no_tree("A branch of the tree is empty or no list.")
+        raise _make_tree_error("A branch of the tree is empty or no list.")
     return list(branch)
 
 
 def _require_name(node: Any) -> None:
     if not pd.api.types.is_scalar(node) or is_missing(node):
-        raise _no_tree("The tree names what is missing, or no plain name.")
+        raise _make_tree_error("The tree names what is missing, or no plain name.")
 
 
 def _require_one_root(parent: Mapping[Hashable, Hashable]) -> None:
@@ -202,14 +202,14 @@ def _require_one_root(parent: Mapping[Hashable, Hashable]) -> None:
         _require_name(name)
     roots = {above for above in parent.values() if above not in parent}
     if len(roots) != 1:
-        raise _no_tree(f"The tree has {len(roots)} roots.")
+        raise _make_tree_error(f"The tree has {len(roots)} roots.")
     try:
         TopologicalSorter({node: [above] for node, above in parent.items()}).prepare()
     except CycleError:
-        raise _no_tree("The tree runs in a circle.") from None
+        raise _make_tree_error("The tree runs in a circle.") from None
 
 
-def _no_tree(problem: str) -> JobError:
+def _make_tree_error(problem: str) -> JobError:
     return JobError(
         problem,
         fix='nest it, {"lung": ["asthma", "flu"], "heart": ["attack"]}, or name the '
@@ -217,13 +217,13 @@ def _no_tree(problem: str) -> JobError:
     )
 
 
-def _placed(
+def _place_values(
     values: Sequence[Hashable], codes: I64, parent: dict[Hashable, Hashable]
 ) -> Nested:
-    height = heights(parent)
+    height = compute_heights(parent)
     top = max(height.values())
     # a missing value is not a node: it is a separate leaf below the root
-    chains = [_up(v, parent)[:-1] if v in height else [v] for v in values]
+    chains = [_list_ancestors(v, parent)[:-1] if v in height else [v] for v in values]
     nodes = {node: j for j, node in enumerate(dict.fromkeys(chain(*chains)))}
     paths = np.full((len(values), max(map(len, chains))), -1)
     for row, nodes_above in enumerate(chains):
@@ -232,7 +232,9 @@ def _placed(
     return Nested(codes, paths, np.array(rise), top)
 
 
-def _up(node: Hashable, parent: Mapping[Hashable, Hashable]) -> list[Hashable]:
+def _list_ancestors(
+    node: Hashable, parent: Mapping[Hashable, Hashable]
+) -> list[Hashable]:
     """Return the node, its parent, and so on to the root."""
     way = [node]
     while way[-1] in parent:
@@ -240,10 +242,10 @@ def _up(node: Hashable, parent: Mapping[Hashable, Hashable]) -> list[Hashable]:
     return way
 
 
-def heights(parent: Mapping[Hashable, Hashable]) -> dict[Hashable, int]:
+def compute_heights(parent: Mapping[Hashable, Hashable]) -> dict[Hashable, int]:
     """Return the height of each node: 0 of a leaf, else one above its highest child."""
     height: dict[Hashable, int] = {}
     for leaf in set(parent) - set(parent.values()):
-        for steps, node in enumerate(_up(leaf, parent)):
+        for steps, node in enumerate(_list_ancestors(leaf, parent)):
             height[node] = max(steps, height.get(node, 0))
     return height

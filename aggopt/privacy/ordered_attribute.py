@@ -18,10 +18,10 @@ import numpy.typing as npt
 from aggopt.core.columns import encode_entries, iter_columns, list_plain_entries
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._emd_of_parts import numerators
-from aggopt.privacy._ranked import ranked, unordered
+from aggopt.privacy._emd_of_parts import compute_numerators
+from aggopt.privacy._ranked import make_unordered_error, rank_numbers
 from aggopt.privacy.distance import Distance, require_exact
-from aggopt.privacy.distance import threshold as threshold
+from aggopt.privacy.distance import read_threshold as read_threshold
 
 Bins = Literal["distinct", "rank"]
 BINS = get_args(Bins)
@@ -76,7 +76,7 @@ class Ordered(Distance):
         array([2, 0, 1])
         """
         require_bins(bins)
-        numbers = _numbers(values)
+        numbers = _read_numbers(values)
         if bins == "rank":
             place = np.empty(len(numbers), np.int64)
             place[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
@@ -96,13 +96,13 @@ class Ordered(Distance):
             As `of`.
         """
         require_bins(bins)
-        found = list(iter_columns(values, "The confidential attribute"))
-        if len(found) != 1:
+        columns = list(iter_columns(values, "The confidential attribute"))
+        if len(columns) != 1:
             raise TableError(
-                f"The confidential attribute has {len(found)} columns.",
+                f"The confidential attribute has {len(columns)} columns.",
                 fix="pass one value per record, shape (n,).",
             )
-        return cls.of(_ranked(found[0][1]), bins)
+        return cls.of(_rank_entries(columns[0][1]), bins)
 
     @property
     def n(self) -> int:
@@ -133,11 +133,11 @@ class Ordered(Distance):
     def runs(self, places: I64, starts: I64) -> I64:
         """Return the numerator of each places[starts[g]:starts[g + 1]], ascending."""
         if self.n > len(self.place):  # `first` is as long as a table may be large
-            return numerators(places, starts, self.below, self.sums)
+            return compute_numerators(places, starts, self.below, self.sums)
         from aggopt.privacy import emd_kernels as _emd_kernels
 
         out = np.empty(len(starts) - 1, np.int64)
-        _emd_kernels.numerators(places, starts, self.n, self.sums, self.first, out)
+        _emd_kernels.fill_numerators(places, starts, self.n, self.sums, self.first, out)
         return out
 
     def profile(self, counts: I64) -> I64:
@@ -153,15 +153,15 @@ class Ordered(Distance):
 def require_bins(bins: object) -> None:
     """Refuse bins that are not a name in `BINS`."""
     if not isinstance(bins, str) or bins not in BINS:
-        seen = repr(bins) if isinstance(bins, str) else type(bins).__name__
+        shown = repr(bins) if isinstance(bins, str) else type(bins).__name__
         raise JobError(
-            f"bins is {seen}, and none of {', '.join(map(repr, BINS))}.",
+            f"bins is {shown}, and none of {', '.join(map(repr, BINS))}.",
             fix='write bins = "distinct" to certify t, or "rank" to count as '
             "experiments in print do.",
         )
 
 
-def _ranked(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _rank_entries(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return entries (n,) that are all there and numbers, objects as their ranks."""
     codes, _ = encode_entries(entries)
     missing = int((codes < 0).sum())
@@ -179,10 +179,10 @@ def _ranked(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
             "0 for the lowest; a date as days since a day.  A job orders them itself, "
             "and knows other distances.",
         )
-    return ranked(distinct)[codes] if entries.dtype == object else entries
+    return rank_numbers(distinct)[codes] if entries.dtype == object else entries
 
 
-def _numbers(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
+def _read_numbers(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
     array = np.asarray(values)
     if array.ndim != 1 or not array.size:
         raise TableError(
@@ -190,7 +190,9 @@ def _numbers(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
             fix="pass one value per record, shape (n,).",
         )
     if array.dtype.kind not in "biuf":
-        raise unordered(f"The confidential attribute has entries of type {array.dtype}")
+        raise make_unordered_error(
+            f"The confidential attribute has entries of type {array.dtype}"
+        )
     missing = int((~np.isfinite(array)).sum())
     if missing:
         raise TableError(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
-from aggopt.privacy.distance import starts_of
+from aggopt.privacy.distance import compute_starts
 
 LEAST = 1e-15  # least shortfall of a violated requirement, despite rounding
 
@@ -109,28 +109,28 @@ class Requirement(ABC):
 
     @property
     @abstractmethod
-    def asked(self) -> float:
+    def required(self) -> float:
         """Required value for the worst group."""
 
     @abstractmethod
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the value of each group, (groups,), rounded."""
 
     @abstractmethod
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group violates it, (groups,), decided exactly."""
 
     @abstractmethod
-    def keeps(self, found: float) -> str:
-        """Return the requirement that groups satisfy if the worst has `found`."""
+    def describe_kept(self, value: float) -> str:
+        """Return the requirement that groups satisfy if the worst has `value`."""
 
-    def short(self, records: I64, starts: I64) -> F64:
+    def measure_shortfall(self, records: I64, starts: I64) -> F64:
         """Return the shortfall of each group, 0 if it satisfies the requirement."""
-        share = self.found(records, starts) / self.asked
+        share = self.measure_groups(records, starts) / self.required
         over = share - 1 if self.sign == "<=" else 1 - share
-        return np.where(self.broken(records, starts), np.maximum(over, LEAST), 0.0)
+        return np.where(self.find_broken(records, starts), np.maximum(over, LEAST), 0.0)
 
-    def extreme(self, records: I64, starts: I64, found: F64) -> float:
+    def find_worst(self, records: I64, starts: I64, found: F64) -> float:
         """Return the value of the worst group, rounded once."""
         return float(found.max() if self.sign == "<=" else found.min())
 
@@ -139,63 +139,66 @@ class Requirement(ABC):
         """Whether any groups satisfy it, so that it has no meaning."""
         return False
 
-    def satisfied(self, labels: npt.NDArray[Any]) -> bool:
+    def is_satisfied(self, labels: npt.NDArray[Any]) -> bool:
         """Whether each group of labels (n,) satisfies it, decided exactly."""
-        return not self.broken(*members(labels)).any()
+        return not self.find_broken(*sort_by_group(labels)).any()
 
     def check(self, labels: npt.NDArray[Any]) -> Check:
         """Return the check of the groups of labels (n,)."""
-        records, starts = members(labels)
+        records, starts = sort_by_group(labels)
         sizes = np.diff(starts)
-        broken, found = self.broken(records, starts), self.found(records, starts)
-        worst = found.max() if self.sign == "<=" else found.min()
-        exact = self.extreme(records, starts, found)
-        said = Check(
+        broken = self.find_broken(records, starts)
+        values = self.measure_groups(records, starts)
+        worst = values.max() if self.sign == "<=" else values.min()
+        exact = self.find_worst(records, starts, values)
+        check = Check(
             attribute=self.attribute,
             promise=self.name,
-            asked=self.asked,
+            asked=self.required,
             found=exact,
             holds=not broken.any(),
             groups=len(sizes),
             broken=int(broken.sum()),
-            worst=int(sizes[found == worst].min()),
+            worst=int(sizes[values == worst].min()),
             trivial=self.trivial,
             sign=self.sign,
-            keeps=self.keeps(exact),
+            keeps=self.describe_kept(exact),
         )
-        return self.stated(said)
+        return self.complete_check(check)
 
-    def stated(self, check: Check) -> Check:
+    def complete_check(self, check: Check) -> Check:
         """Return the check with additions of the model."""
         return check
 
-    def infeasible(self, k: int) -> InfeasibleInputError | None:
+    def explain_infeasible(self, k: int) -> InfeasibleInputError | None:
         """Return why no groups of k records or more satisfy it; None if some may."""
-        whole = self.check(np.zeros(self.n, np.intp))
-        if whole.holds or not self.additive:
+        total = self.check(np.zeros(self.n, np.intp))
+        if total.holds or not self.additive:
             return None
         better = "less" if self.sign == "<=" else "more"
         return InfeasibleInputError(
-            f"{whole.promise} {whole.sign} {whole.asked:g} cannot be kept of "
-            f"{self.attribute!r}: all {whole.worst} records together have "
-            f"{whole.found:.6g}, and not every group can have {better}.",
-            fix=f"{', or '.join([*self.ways(whole), 'drop it, as identifier'])}.",
+            f"{total.promise} {total.sign} {total.asked:g} cannot be kept of "
+            f"{self.attribute!r}: all {total.worst} records together have "
+            f"{total.found:.6g}, and not every group can have {better}.",
+            fix=", or ".join([*self.list_remedies(total), "drop it, as identifier."]),
         )
 
-    def ways(self, whole: Check) -> list[str]:
+    def list_remedies(self, whole: Check) -> list[str]:
         """Return feasible alternatives if `whole`, the check of all records, fails."""
         return [f"promise {whole.keeps}"]
 
 
-def members(labels: npt.NDArray[Any]) -> tuple[I64, I64]:
+def sort_by_group(labels: npt.NDArray[Any]) -> tuple[I64, I64]:
     """Return the records group by group, and the start of each group."""
-    return np.argsort(labels, kind="stable"), starts_of(np.bincount(labels))
+    return np.argsort(labels, kind="stable"), compute_starts(np.bincount(labels))
 
 
-def broken_by(requirements: Sequence[Requirement], labels: npt.NDArray[Any]) -> Bool:
+def find_broken_groups(
+    requirements: Sequence[Requirement], labels: npt.NDArray[Any]
+) -> Bool:
     """Whether each group of labels (n,) breaks a requirement, (groups,), exactly."""
-    records, starts = members(labels)
-    found = np.zeros(len(starts) - 1, np.bool_)
+    records, starts = sort_by_group(labels)
+    broken = np.zeros(len(starts) - 1, np.bool_)
     for requirement in requirements:
-        found |= requirement.broken(records, starts)
-    return found
+        broken |= requirement.find_broken(records, starts)
+    return broken

@@ -52,39 +52,39 @@ class OfPart(Requirement):
         return self.whole.name
 
     @property
-    def asked(self) -> float:
+    def required(self) -> float:
         """Required value for the worst group."""
-        return self.whole.asked
+        return self.whole.required
 
     @property
     def trivial(self) -> bool:
         """Whether any groups satisfy it."""
         return self.whole.trivial
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the value of each group, (groups,)."""
-        return self.whole.found(self.which[records], starts)
+        return self.whole.measure_groups(self.which[records], starts)
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group violates it, (groups,)."""
-        return self.whole.broken(self.which[records], starts)
+        return self.whole.find_broken(self.which[records], starts)
 
-    def short(self, records: I64, starts: I64) -> F64:
+    def measure_shortfall(self, records: I64, starts: I64) -> F64:
         """Return the shortfall of each group."""
-        return self.whole.short(self.which[records], starts)
+        return self.whole.measure_shortfall(self.which[records], starts)
 
-    def extreme(self, records: I64, starts: I64, found: F64) -> float:
+    def find_worst(self, records: I64, starts: I64, found: F64) -> float:
         """Return the value of the worst group, rounded once."""
-        return self.whole.extreme(self.which[records], starts, found)
+        return self.whole.find_worst(self.which[records], starts, found)
 
-    def stated(self, check: Check) -> Check:
+    def complete_check(self, check: Check) -> Check:
         """Return the check with additions of the model."""
-        return self.whole.stated(check)
+        return self.whole.complete_check(check)
 
-    def keeps(self, found: float) -> str:
+    def describe_kept(self, value: float) -> str:
         """Return the requirement that these groups satisfy."""
-        return self.whole.keeps(found)
+        return self.whole.describe_kept(value)
 
-    def ways(self, whole: Check) -> list[str]:
+    def list_remedies(self, whole: Check) -> list[str]:
         """Return feasible alternatives."""
-        return self.whole.ways(whole)
+        return self.whole.list_remedies(whole)

@@ -28,23 +28,26 @@ class OwnJudge(UserFunction):
     given: ClassVar[tuple[str, ...]] = ("whole",)
 
     def __call__(
-        self, values: npt.NDArray[Any], whole: npt.NDArray[Any], how: Mapping[str, Any]
+        self,
+        values: npt.NDArray[Any],
+        all_values: npt.NDArray[Any],
+        settings: Mapping[str, Any],
     ) -> bool:
-        """Return its verdict on the values of a group; `how` contains its settings.
+        """Return its verdict on the values of a group, with these settings.
 
         Raises
         ------
         JobError
             The function fails, or returns neither True nor False.
         """
-        found = self.run(values, whole=whole, **how)
-        if not isinstance(found, bool | np.bool_):
+        verdict = self.run(values, whole=all_values, **settings)
+        if not isinstance(verdict, bool | np.bool_):
             raise JobError(
                 f"The privacy model {self.origin.name} returns something of type "
-                f"{type(found).__name__}.",
+                f"{type(verdict).__name__}.",
                 fix="return True where the values of the group satisfy it, else False.",
             )
-        return bool(found)
+        return bool(verdict)
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,11 @@ class OwnCheck(Check):
     def __str__(self) -> str:
         """Return a sentence with counts and the code that counted."""
         says = "holds" if self.holds else "DOES NOT HOLD"
-        said = f"{self.promise} {says} for {self.attribute!r}, by {self.counted_by}"
+        sentence = f"{self.promise} {says} for {self.attribute!r}, by {self.counted_by}"
         if self.holds:
-            return f"{said}."
+            return f"{sentence}."
         return (
-            f"{said}: {self.broken} of {self.groups} groups fail, the smallest of "
+            f"{sentence}: {self.broken} of {self.groups} groups fail, the smallest of "
             f"{self.worst} records."
         )
 
@@ -100,10 +103,12 @@ class OwnRequirement(Requirement):
     @cached_property
     def whole(self) -> npt.NDArray[Any]:
         """The values of all records of the table, which cannot be changed."""
-        own = self.values
-        found = own.view() if self.counts is None else np.repeat(own, self.counts)
-        found.setflags(write=False)
-        return found
+        values = self.values
+        all_values = (
+            values.view() if self.counts is None else np.repeat(values, self.counts)
+        )
+        all_values.setflags(write=False)
+        return all_values
 
     @property
     def n(self) -> int:
@@ -116,15 +121,15 @@ class OwnRequirement(Requirement):
         return self.judge.origin.name
 
     @property
-    def asked(self) -> float:
+    def required(self) -> float:
         """1: the function is satisfied."""
         return 1.0
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return 1 for each group that satisfies it, else 0, (groups,)."""
-        return np.where(self.broken(records, starts), 0.0, 1.0)
+        return np.where(self.find_broken(records, starts), 0.0, 1.0)
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group violates it, (groups,); the function decides."""
         satisfied = [
             self.judge(self.values[records[start:end]], self.whole, self.settings)
@@ -132,14 +137,14 @@ class OwnRequirement(Requirement):
         ]
         return ~np.array(satisfied, np.bool_)
 
-    def short(self, records: I64, starts: I64) -> F64:
+    def measure_shortfall(self, records: I64, starts: I64) -> F64:
         """Return 1 for each group that violates it: the function has no finer scale."""
-        return self.broken(records, starts).astype(np.float64)
+        return self.find_broken(records, starts).astype(np.float64)
 
-    def keeps(self, found: float) -> str:
+    def describe_kept(self, value: float) -> str:
         """Return "": alternatives for a user function are unknown."""
         return ""
 
-    def stated(self, check: Check) -> OwnCheck:
+    def complete_check(self, check: Check) -> OwnCheck:
         """Return the check with the origin of the function."""
         return OwnCheck(**vars(check), counted_by=str(self.judge.origin))

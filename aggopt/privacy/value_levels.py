@@ -9,7 +9,7 @@ from aggopt.core.types import I64
 from aggopt.errors import JobError
 
 
-def levels_of(
+def assign_levels(
     numbers: npt.NDArray[np.generic],
     levels: int | Sequence[float],
     counts: I64 | None = None,
@@ -29,24 +29,24 @@ def levels_of(
 
     Examples
     --------
-    >>> levels_of(np.array([1, 2, 2, 2, 9, 9]), 2)
+    >>> assign_levels(np.array([1, 2, 2, 2, 9, 9]), 2)
     array([0, 0, 0, 0, 1, 1])
-    >>> levels_of(np.array([1, 2, 2, 2, 9, 9]), [2, 5])
+    >>> assign_levels(np.array([1, 2, 2, 2, 9, 9]), [2, 5])
     array([0, 1, 1, 1, 2, 2])
     """
     if isinstance(levels, int):
         if levels < 2:
-            raise _wrong(f"levels = {levels} leaves nothing to tell apart.")
-        found = equally_filled(numbers, levels, counts)
+            raise _make_levels_error(f"levels = {levels} leaves nothing to tell apart.")
+        filled = fill_equally(numbers, levels, counts)
     else:
         ends = np.asarray(levels, dtype=float)
         if not ends.size or not (np.isfinite(ends).all() and (np.diff(ends) > 0).all()):
-            raise _wrong("The values at which levels end do not ascend.")
-        found = np.searchsorted(ends, numbers.astype(float), side="right")
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+            raise _make_levels_error("The values at which levels end do not ascend.")
+        filled = np.searchsorted(ends, numbers.astype(float), side="right")
+    return np.unique(filled, return_inverse=True)[1].astype(np.int64)
 
 
-def equally_filled(
+def fill_equally(
     numbers: npt.NDArray[np.generic], levels: int, counts: I64 | None = None
 ) -> I64:
     """Return the level (n,) of each number; equal ones share it, some may be empty."""
@@ -58,7 +58,7 @@ def equally_filled(
     return np.asarray(level[place])
 
 
-def _wrong(problem: str) -> JobError:
+def _make_levels_error(problem: str) -> JobError:
     return JobError(
         problem,
         fix="ask for a number of levels, such as levels = 20, or name where they end, "

@@ -11,7 +11,7 @@ from aggopt.core.validation import check_groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.partition._in_blocks import call_with_progress
 from aggopt.partition.shared.result import Partition
-from aggopt.privacy.closeness import unwarned_of_constants
+from aggopt.privacy.closeness import suppress_constant_warnings
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.repair._close import (
     RepairOptions,
@@ -217,7 +217,7 @@ def repair_by_closeness(
         for requirement in repair_input.requirements
         if isinstance(requirement, Closeness)
     )
-    with unwarned_of_constants():
+    with suppress_constant_warnings():
         partition = call_with_progress(
             closeness,
             repair_input.X,

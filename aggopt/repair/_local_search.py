@@ -12,7 +12,7 @@ from aggopt.partition._closeness_first import (
     partition_by_strata,
 )
 from aggopt.partition._local_search.search import Search
-from aggopt.privacy.distance import threshold
+from aggopt.privacy.distance import read_threshold
 from aggopt.repair._problem import Problem
 
 
@@ -91,7 +91,7 @@ def _list_sizes(problem: Problem) -> list[int]:
     n = len(problem.Z)
     smallest = problem.k
     if problem.ordered.m > 1:
-        smallest = compute_stratum_count(n, problem.k, threshold(problem.t))
+        smallest = compute_stratum_count(n, problem.k, read_threshold(problem.t))
     return sorted({fit_count(n, min(n, round(smallest * f))) for f in FACTORS})
 
 

@@ -10,7 +10,7 @@ from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition._optimal.column_generation import EXACTLY, TRUST
-from aggopt.privacy.distance import starts_of
+from aggopt.privacy.distance import compute_starts
 from aggopt.repair._large_neighbourhood_search import search_unions
 from aggopt.repair._pricing import UnionPrices, price_unions
 from aggopt.repair._problem import Problem, make_close
@@ -247,5 +247,5 @@ def _check_groups(
     sizes = np.bincount(column, minlength=count)
     places = problem.ordered.place[record]
     ordered = places[np.lexsort((places, column))]
-    numerators = problem.ordered.runs(ordered, starts_of(sizes))
+    numerators = problem.ordered.runs(ordered, compute_starts(sizes))
     return np.asarray((numerators <= problem.limits[sizes]) & (sizes >= problem.k))

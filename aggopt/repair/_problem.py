@@ -22,7 +22,7 @@ from aggopt.partition.merging import merge_with_nearest
 from aggopt.partition.neighbours import find_neighbours
 from aggopt.partition.shared.scaling import scale_records
 from aggopt.privacy.closeness import warn_of_constant
-from aggopt.privacy.distance import threshold
+from aggopt.privacy.distance import read_threshold
 from aggopt.privacy.ordered_attribute import Ordered
 
 
@@ -107,7 +107,7 @@ def create_problem(
             fix="pass one confidential value per record.",
         )
     k = check_group_size(k, len(Z))
-    threshold(t)
+    read_threshold(t)
     return Problem(Z, ordered, k, t)
 
 
@@ -117,7 +117,7 @@ def make_close(problem: Problem, labels: Labels) -> Labels:
     Groups of less than k records are merged with the nearest first, beginning with the
     smallest; then the worst with the nearest, as `merge_until_close` does.
     """
-    promise = CloseToTable.to((problem.ordered,), threshold(problem.t))
+    promise = CloseToTable.to((problem.ordered,), read_threshold(problem.t))
     return merge_with_nearest(problem.Z, _merge_small(problem, labels), promise)
 
 

@@ -11,10 +11,10 @@ from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
 from aggopt.partition._loss_bound import compute_loss_bound
 from aggopt.partition.shared.scaling import scale_with_weights
-from aggopt.privacy.distance import starts_of
+from aggopt.privacy.distance import compute_starts
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.ordered_attribute import Ordered
-from aggopt.privacy.requirement import Requirement, members
+from aggopt.privacy.requirement import Requirement, sort_by_group
 from aggopt.repair._problem import Problem
 from aggopt.repair._result import bound_close_loss, raise_bound
 from aggopt.solvers import Certificate, Status
@@ -57,7 +57,7 @@ def merge_until_satisfied(
     on_progress = progress or (lambda share: None)
     first = int(labels.max()) + 1
     while (group_count := int(labels.max()) + 1) > 1:
-        short = _sum_shortfalls(requirements, *members(labels))
+        short = _sum_shortfalls(requirements, *sort_by_group(labels))
         if not short.any():
             break
         on_progress(1 - group_count / first)
@@ -122,7 +122,8 @@ def certify_groups(
         ]
     )
     broken = max(
-        requirement.short(*members(labels)).max() for requirement in requirements
+        requirement.measure_shortfall(*sort_by_group(labels)).max()
+        for requirement in requirements
     )
     certificate = Certificate(
         status,
@@ -146,7 +147,10 @@ def _sum_shortfalls(
 ) -> F64:
     """Return the shortfall of each group over all requirements, (groups,)."""
     return np.asarray(
-        sum(requirement.short(records, starts) for requirement in requirements)
+        sum(
+            requirement.measure_shortfall(records, starts)
+            for requirement in requirements
+        )
     )
 
 
@@ -186,7 +190,7 @@ def _measure_shortfalls(
     labels: Labels, near: dict[int, I64], requirements: Sequence[Requirement]
 ) -> dict[int, F64]:
     """Return the shortfall of each group after merging with each near group."""
-    records, starts = members(labels)
+    records, starts = sort_by_group(labels)
 
     def get_members(group: int) -> I64:
         return records[starts[group] : starts[group + 1]]
@@ -195,11 +199,11 @@ def _measure_shortfalls(
     unions = [
         np.concatenate([get_members(g), get_members(other)]) for g, other in pairs
     ]
-    union_records = np.concatenate(unions), starts_of(list(map(len, unions)))
+    union_records = np.concatenate(unions), compute_starts(list(map(len, unions)))
     shortfalls = _sum_shortfalls(requirements, *union_records)
     for requirement in requirements:
         if requirement.lasting:
-            shortfalls[requirement.broken(*union_records)] = np.inf
+            shortfalls[requirement.find_broken(*union_records)] = np.inf
     ends = np.cumsum([len(row) for row in near.values()])[:-1]
     return dict(zip(near, np.split(shortfalls, ends), strict=True))
 

@@ -13,7 +13,7 @@ from aggopt.encoding.encoded_table import Encoded
 from aggopt.errors import PrivacyError
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.user_partition import require_labels
-from aggopt.privacy.requirement import Requirement, broken_by
+from aggopt.privacy.requirement import Requirement, find_broken_groups
 
 
 class RepairInput(NamedTuple):
@@ -72,7 +72,7 @@ class OwnRepair(UserFunction):
         clock = Deadline(None)
 
         def broken(labels_to_check: Any) -> Bool:
-            return broken_by(
+            return find_broken_groups(
                 requirements,
                 require_labels(self.origin, labels_to_check, len(labels), 1),
             )
@@ -87,7 +87,7 @@ class OwnRepair(UserFunction):
             **settings,
         )
         new_labels = require_labels(self.origin, result, len(labels), repair_input.k)
-        broken_count = int(broken_by(requirements, new_labels).sum())
+        broken_count = int(find_broken_groups(requirements, new_labels).sum())
         if broken_count:
             raise PrivacyError(
                 f"{self.origin.name} leaves {broken_count} of "

@@ -77,11 +77,15 @@ def extract_linear_program(data: dict[str, Any], offset: float) -> LinearProgram
     Quadratic costs are accepted if each is of one variable.  Rows must be linear.
     """
     if "F" in data:  # of a solver of quadratic programs
-        rows, high = _stack_rows(data["A"], data["F"]), np.append(data["b"], data["G"])
-        equal, cost = len(data["b"]), data["q"]
+        rows = _stack_rows(data["A"], data["F"])
+        high = np.append(data["b"], data["G"])
+        equal = len(data["b"])
+        cost = data["q"]
     elif "dims" in data and _is_linear(data["dims"]):
-        rows, high = data["A"], np.asarray(data["b"], float)
-        equal, cost = int(data["dims"].zero), data["c"]
+        rows = data["A"]
+        high = np.asarray(data["b"], float)
+        equal = int(data["dims"].zero)
+        cost = data["c"]
     else:
         return None
     curve = _read_diagonal(data.get("P"), len(cost))
@@ -103,7 +107,8 @@ def extract_linear_program(data: dict[str, Any], offset: float) -> LinearProgram
 
 
 def _read_box(data: dict[str, Any], n: int) -> tuple[Floats, Floats]:
-    low, high = data.get("lower_bounds"), data.get("upper_bounds")
+    low = data.get("lower_bounds")
+    high = data.get("upper_bounds")
     left = np.full(n, -np.inf) if low is None else np.array(low, np.float64)
     right = np.full(n, np.inf) if high is None else np.array(high, np.float64)
     binary = np.asarray(data.get(settings.BOOL_IDX) or [], np.intp)
@@ -200,7 +205,8 @@ def unpack_problem(parts: Any) -> cp.Problem:
 
 def read_state(problem: cp.Problem) -> Any:
     """Return the solution and the statistics that a solve stored in a problem."""
-    solution, stats = problem.solution, problem.solver_stats
+    solution = problem.solution
+    stats = problem.solver_stats
     if solution is not None:
         solution.attr.pop(settings.EXTRA_STATS, None)  # objects of the solver
     if stats is not None:
@@ -254,7 +260,8 @@ def run(
         raise explain_refusal(solver, native, refusal) from None
     has_point = status.usable and problem.value is not None
     value = float(problem.value) if has_point else nan
-    bound, program = solution.bound, solution.program
+    bound = solution.bound
+    program = solution.program
     taken = status is Status.INFEASIBLE or not solution.proven
     return Ended(
         status,

@@ -79,30 +79,36 @@ def narrow_box(program: LinearProgram) -> LinearProgram:
     """Return the program with the box that each row leaves, given the others' box."""
     table = program.rows.tocoo()
     real = table.data != 0
-    i, j, a = table.row[real], table.col[real], table.data[real]
-    up, down = a > 0, a < 0
+    i = table.row[real]
+    j = table.col[real]
+    a = table.data[real]
+    up = a > 0
+    down = a < 0
     smallest = a * np.where(up, program.left[j], program.right[j])
     largest = a * np.where(up, program.right[j], program.left[j])
     above = _compute_slack(i, smallest, program.high)
     below = -_compute_slack(i, -largest, -program.low)
     with np.errstate(invalid="ignore"):
-        top, bottom = above / a, below / a
+        top = above / a
+        bottom = below / a
     top, bottom = np.where(up, top, bottom), np.where(up, bottom, top)
-    left, right = program.left.copy(), program.right.copy()
+    left = program.left.copy()
+    right = program.right.copy()
     np.minimum.at(right, j[up | down], top + EPS * np.abs(top))
     np.maximum.at(left, j[up | down], bottom - EPS * np.abs(bottom))
     return replace(program, left=left, right=right)
 
 
-def _compute_slack(i: Any, least: Floats, high: Floats) -> Floats:
+def _compute_slack(i: Any, lower: Floats, high: Floats) -> Floats:
     """Return the most that row i leaves each term: high less the others' least values.
 
     Infinite if another term has no least value.
     """
     m = len(high)
-    endless = np.isinf(least)
-    finite = np.where(endless, 0.0, least)
-    total, size = np.bincount(i, finite, m), np.bincount(i, np.abs(finite), m)
+    endless = np.isinf(lower)
+    finite = np.where(endless, 0.0, lower)
+    total = np.bincount(i, finite, m)
+    size = np.bincount(i, np.abs(finite), m)
     number = np.bincount(i, minlength=m)
     others_endless = np.bincount(i, endless, m)[i] - endless > 0
     with np.errstate(invalid="ignore"):
@@ -119,7 +125,8 @@ def _bound(program: LinearProgram, y: Floats) -> float:
     reduced = program.cost - rows.T @ y
     size = np.abs(program.cost) + abs(rows).T @ np.abs(y)
     error = EPS * (np.diff(rows.indptr) + 3) * size
-    low, high = reduced - error, reduced + error
+    low = reduced - error
+    high = reduced + error
     endless = np.flatnonzero(np.isneginf(_minimise_curves(program, low, high)))
     if len(endless) > EXACT:
         return -np.inf
@@ -137,7 +144,8 @@ def _bound(program: LinearProgram, y: Floats) -> float:
 def _minimise_curves(program: LinearProgram, low: Floats, high: Floats) -> Floats:
     """Return the least curve x^2 / 2 + r x, low <= r <= high, of each x in its box."""
     minima = np.full(len(low), np.inf)
-    bent, p = program.curve > 0, np.where(program.curve > 0, program.curve, 1.0)
+    bent = program.curve > 0
+    p = np.where(program.curve > 0, program.curve, 1.0)
     for r in (low, high):
         end = np.where(r > 0, program.left, program.right)
         x = np.where(bent, np.clip(-r / p, program.left, program.right), end)
@@ -177,8 +185,10 @@ def solve_for_multipliers(program: LinearProgram, seconds: float | None) -> Floa
     lp = model.lp_
     lp.num_row_, lp.num_col_ = rows.shape
     lp.col_cost_ = program.cost
-    lp.col_lower_, lp.col_upper_ = program.left, program.right
-    lp.row_lower_, lp.row_upper_ = program.low, program.high
+    lp.col_lower_ = program.left
+    lp.col_upper_ = program.right
+    lp.row_lower_ = program.low
+    lp.row_upper_ = program.high
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = rows.indptr
     lp.a_matrix_.index_ = rows.indices

@@ -165,7 +165,8 @@ def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> 
         log_text = log.read_text(errors="replace") if log.exists() else ""
     if refusal_said := _REFUSAL.search(log_text):
         raise explain_refusal(solver, native, refusal_said.group())
-    spent, limit = compile_time.now() - started, native.get(solver.time_limit or "")
+    spent = compile_time.now() - started
+    limit = native.get(solver.time_limit or "")
     return _read_termination(problem, solver, result, kind, spent, limit)
 
 

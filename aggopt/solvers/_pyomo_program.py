@@ -32,7 +32,7 @@ KINDS = frozenset(
 )
 
 
-def require_known(problem: Any) -> None:
+def require_known_parts(problem: Any) -> None:
     """Refuse problems with parts that no solver would receive.
 
     Raises
@@ -163,7 +163,7 @@ def find_problem_class(problem: Any) -> str:
     JobError
         No solver would be given all of it.
     """
-    require_known(problem)
+    require_known_parts(problem)
     is_mixed = any(not v.is_continuous() for v in list_variables(problem))
     cost = get_objective(problem)
     bend = _find_curvature(
@@ -235,14 +235,13 @@ class PyomoProgram(NamedTuple):
 
 def extract_linear_program(problem: Any) -> PyomoProgram | None:
     """Return the linear program, whose costs may be squares; None for any other."""
-    cost, rows = get_objective(problem), list_constraints(problem)
+    cost = get_objective(problem)
+    rows = list_constraints(problem)
     sign = -1.0 if cost.sense == pyo.maximize else 1.0
     free = list_variables(problem)
     place = {id(v): j for j, v in enumerate(free)}
-    forms, goal = (
-        [_make_standard_form(row.body) for row in rows],
-        _make_standard_form(cost.expr),
-    )
+    forms = [_make_standard_form(row.body) for row in rows]
+    goal = _make_standard_form(cost.expr)
     if any(not v.is_continuous() for v in free) or _is_other(forms, goal):
         return None
     low, high = _compute_row_sides(rows, forms)
@@ -273,7 +272,8 @@ def _compute_row_sides(rows: list[Any], forms: list[Any]) -> tuple[Floats, Float
     low = [pyo.value(r.lower) if r.has_lb() else -np.inf for r in rows]
     high = [pyo.value(r.upper) if r.has_ub() else np.inf for r in rows]
     constant = np.array([pyo.value(f.constant) for f in forms], float)
-    left, right = np.array(low, float) - constant, np.array(high, float) - constant
+    left = np.array(low, float) - constant
+    right = np.array(high, float) - constant
     moved = constant != 0  # and rounded
     left[moved] = np.nextafter(left[moved], -np.inf)
     right[moved] = np.nextafter(right[moved], np.inf)
@@ -378,7 +378,9 @@ def _read_quadratic_form(expression: Any, row: Any = None) -> Form | None:
             )
         else:
             pairs.append((float(pyo.value(a)), id(u), id(v)))
-    of_variable = {j: both for j, both in of_variable.items() if any(both)}
+    of_variable = {
+        j: coefficients for j, coefficients in of_variable.items() if any(coefficients)
+    }
     pairs = [pair for pair in pairs if pair[0]]
     low = -inf if row is None or not row.has_lb() else float(pyo.value(row.lower))
     high = inf if row is None or not row.has_ub() else float(pyo.value(row.upper))
@@ -386,8 +388,8 @@ def _read_quadratic_form(expression: Any, row: Any = None) -> Form | None:
 
 
 def _stack_terms(terms: list[Interval]) -> Terms:
-    both = np.array(terms).reshape(-1, 2)
-    return Terms(both[:, 0], both[:, 1])
+    pairs = np.array(terms).reshape(-1, 2)
+    return Terms(pairs[:, 0], pairs[:, 1])
 
 
 def _iter_terms(form: Form, box: Box, *, upward: float = 0.0) -> Iterator[Interval]:
@@ -409,7 +411,7 @@ def _make_objective_row(goal: Form, sign: float, reached: float) -> Form:
 
 
 def _list_used_variables(form: Form) -> set[int]:
-    return {*form.own, *(j for _, *both in form.pairs for j in both)}
+    return {*form.own, *(j for _, *variables in form.pairs for j in variables)}
 
 
 def _reduce_box(row: Form, box: Box) -> None:
@@ -419,7 +421,8 @@ def _reduce_box(row: Form, box: Box) -> None:
         *spans.values(),
         *(_compute_product_range(a, box[i], box[j]) for a, i, j in row.pairs),
     ]
-    lower_ends, upper_ends = [s[0] for s in ranges], [s[1] for s in ranges]
+    lower_ends = [s[0] for s in ranges]
+    upper_ends = [s[1] for s in ranges]
     endless = sum(map(isinf, lower_ends)), sum(map(isinf, upper_ends))
     end_sums = fsum(filter(isfinite, lower_ends)), fsum(filter(isfinite, upper_ends))
     for j, (a, b) in row.own.items():
@@ -437,10 +440,10 @@ def _reduce_box(row: Form, box: Box) -> None:
         box[j] = max(box[j][0], left), min(box[j][1], right)
 
 
-def _sum_other_ends(known: float, endless: int, own: float, nothing: float) -> float:
+def _sum_other_ends(total: float, endless: int, term: float, nothing: float) -> float:
     """Return the sum of the other terms' ends; `nothing` if one of them has no end."""
-    others = endless - isinf(own)
-    return nothing if others else known - (0.0 if isinf(own) else own)
+    others = endless - isinf(term)
+    return nothing if others else total - (0.0 if isinf(term) else term)
 
 
 def _scale_interval(a: float, b: float) -> float:
@@ -457,7 +460,8 @@ def _compute_square_range(a: float, b: float, x: Interval) -> Interval:
     if a == 0:
         return _compute_product_range(b, x, (1.0, 1.0))
     h = b / (2 * a)
-    left, right = x[0] + h, x[1] + h
+    left = x[0] + h
+    right = x[1] + h
     ends = left * left, right * right
     nearest = 0.0 if left <= 0 <= right else min(ends)
     low, high = sorted((_scale_interval(a, nearest), _scale_interval(a, max(ends))))

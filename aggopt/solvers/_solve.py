@@ -13,7 +13,7 @@ from aggopt.solvers.certificate import Status
 from aggopt.solvers.options import make_native_options
 from aggopt.solvers.process_pool import is_here
 from aggopt.solvers.registry import LANGUAGES, choose
-from aggopt.solvers.separate_process import run_apart
+from aggopt.solvers.separate_process import run_language_apart
 from aggopt.solvers.solver import Solver
 from aggopt.solvers.solver_log import redirect_output
 from aggopt.solvers.termination import Ended, judge_termination
@@ -127,7 +127,7 @@ def _run(
     """Return the result of `solver`, run in another process unless this is a worker."""
     if not is_here():
         limit = native.get(solver.time_limit or "", time_limit)
-        return run_apart(language, problem, solver, native, kind, limit)
+        return run_language_apart(language, problem, solver, native, kind, limit)
     with redirect_output(solver.name):
         ended: Ended = language.run(problem, solver, native, kind)
         return ended

@@ -121,10 +121,8 @@ class Certificate:
         """
         if self.bound is None:
             return None
-        away, size = (
-            self.objective - self.bound,
-            _compute_gap_size(self.objective, self.size),
-        )
+        away = self.objective - self.bound
+        size = _compute_gap_size(self.objective, self.size)
         if away == 0:
             return 0.0
         return away / size if size else copysign(inf, away)
@@ -178,7 +176,8 @@ def make_certificate_rows(
 
 def _format_bounds(certificate: Certificate) -> float | str | None:
     """Return the bound, with the claimed bound if there is one."""
-    bound, claim = certificate.bound, certificate.claimed
+    bound = certificate.bound
+    claim = certificate.claimed
     if claim is None:
         return bound
     proven = "nothing" if bound is None else f"{bound:.6g}"

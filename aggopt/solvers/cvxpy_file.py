@@ -59,11 +59,15 @@ def _build_highs_model(problem: cp.Problem) -> tuple[Any, int]:
     lp = model.lp_
     lp.num_row_, lp.num_col_ = rows.shape
     lp.sense_ = highspy.ObjSense.kMaximize if sign < 0 else highspy.ObjSense.kMinimize
-    lp.offset_, lp.col_cost_ = sign * offset, sign * program.cost
-    lp.col_lower_, lp.col_upper_ = program.left, program.right
-    lp.row_lower_, lp.row_upper_ = program.low, program.high
+    lp.offset_ = sign * offset
+    lp.col_cost_ = sign * program.cost
+    lp.col_lower_ = program.left
+    lp.col_upper_ = program.right
+    lp.row_lower_ = program.low
+    lp.row_upper_ = program.high
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = rows.indptr, rows.indices
+    lp.a_matrix_.start_ = rows.indptr
+    lp.a_matrix_.index_ = rows.indices
     lp.a_matrix_.value_ = rows.data
     lp.col_names_ = _make_names(lp.num_col_)
     lp.row_names_ = [f"r{i + 1}" for i in range(lp.num_row_)]
@@ -75,7 +79,8 @@ def _build_highs_model(problem: cp.Problem) -> tuple[Any, int]:
         upper = triu(squares, format="csc")
         model.hessian_.dim_ = lp.num_col_
         model.hessian_.format_ = highspy.HessianFormat.kTriangular
-        model.hessian_.start_, model.hessian_.index_ = upper.indptr, upper.indices
+        model.hessian_.start_ = upper.indptr
+        model.hessian_.index_ = upper.indices
         model.hessian_.value_ = sign * upper.data
     return model, rows.nnz
 

@@ -56,7 +56,8 @@ class NoAnswer(Exception):  # it is an outcome, and no error of a user
         self, seconds: float, *, at_limit: bool, exhausted: bool = False
     ) -> None:
         super().__init__(seconds)
-        self.seconds, self.at_limit = seconds, at_limit
+        self.seconds = seconds
+        self.at_limit = at_limit
         self.exhausted = exhausted  # there was too little memory
 
 
@@ -141,7 +142,8 @@ class Session:
         try:
             return _extract_result(self._worker.answer(request, limit, None))
         except BaseException:
-            worker, self._worker = self._worker, None
+            worker = self._worker
+            self._worker = None
             worker.kill()
             raise
 
@@ -222,14 +224,16 @@ class _Clock:
     def go_on(self) -> None:
         """Count again."""
         if self.paused is not None:
-            self.due, self.paused = time.monotonic() + self.paused, None
+            self.due = time.monotonic() + self.paused
+            self.paused = None
 
 
 class _Kept:
     """Output of a solver, written to the log as far as it has room."""
 
     def __init__(self, log: TextIO | None) -> None:
-        self.log, self.room = log, LOGGED
+        self.log = log
+        self.room = LOGGED
         self.last = b""
 
     def read(self, printed: int) -> None:
@@ -253,7 +257,8 @@ class _Worker:
 
     def __init__(self) -> None:
         guardian.start()
-        self.place, self.guardian = _place(), guardian.find_process()
+        self.place = _place()
+        self.guardian = guardian.find_process()
         try:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "aggopt.core.worker"],
@@ -288,7 +293,8 @@ class _Worker:
         NoAnswer
             The process did not answer in time, or ended.
         """
-        clock, log_text = _Clock(limit), _Kept(log)
+        clock = _Clock(limit)
+        log_text = _Kept(log)
         packed = pickle.dumps(tuple(request))
         unsent = memoryview(len(packed).to_bytes(8, "big") + packed)
         waiting = select.poll()
@@ -333,13 +339,13 @@ class _Worker:
             return len(unsent)  # it ended, which its other pipe shows
 
     def _receive_messages(
-        self, clock: _Clock, kept: _Kept
+        self, clock: _Clock, output: _Kept
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield the messages that have arrived."""
         received = os.read(self.answers, MOST)
         if not received:
-            kept.read(self.printed)
-            raise clock.none(at_limit=False, exhausted=self._is_exhausted(kept.last))
+            output.read(self.printed)
+            raise clock.none(at_limit=False, exhausted=self._is_exhausted(output.last))
         self.unread += received
         while message := unpack_message(self.unread):
             kind, content, end = message
@@ -430,7 +436,8 @@ def _return_worker(worker: _Worker) -> None:
 def stop_all_workers() -> None:
     """End the workers without work."""
     with _pool.lock:
-        idle, _pool.idle = _pool.idle, []
+        idle = _pool.idle
+        _pool.idle = []
     for worker in idle:
         worker.kill()
 

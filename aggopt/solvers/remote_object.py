@@ -57,7 +57,8 @@ class Kept(Generic[T]):
         """
         if not isinstance(self._at, _pool.Session):
             return method(self._at, *arguments)
-        steps, self._steps = [*self._steps, (method, arguments)], []
+        steps = [*self._steps, (method, arguments)]
+        self._steps = []
         result: A = self._at.call(call_methods, self._make, steps, limit=limit)
         return result
 

@@ -17,7 +17,7 @@ _ONE = threading.Lock()  # modules pickled by value are a setting of the process
 _ENDLESS = 1e9  # seconds: 30 years are no limit
 
 
-def run_apart(
+def run_language_apart(
     language: Any,
     problem: Any,
     solver: Solver,
@@ -90,11 +90,11 @@ def pickle_function(thing: object, own: Any = None) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _find_defining_module(own: Any) -> ModuleType | None:
+def _find_defining_module(value: Any) -> ModuleType | None:
     """Return the module that defines a user's function, or None if there is not one."""
-    if own is None or own.origin.where != "object":
+    if value is None or value.origin.where != "object":
         return None  # a file is read again there, and a package is installed
-    function = own.function
+    function = value.function
     while hasattr(function, "func"):  # functools.partial
         function = function.func
     name = getattr(function, "__module__", None)

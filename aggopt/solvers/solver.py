@@ -13,7 +13,8 @@ from aggopt.core.validation import is_number
 
 CLASSES = ("LP", "QP", "SOCP", "SDP", "MILP", "MIQP", "NLP", "MINLP")
 BRANCHING = frozenset({"MILP", "MIQP", "NLP", "MINLP"})  # to prove an optimum of one
-OPTIMUM, LOCAL_OPTIMUM = "the optimum", "a local optimum"
+OPTIMUM = "the optimum"
+LOCAL_OPTIMUM = "a local optimum"
 
 _CALLING = ("_reduced",)  # modules here that call a solver of another package
 

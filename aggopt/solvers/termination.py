@@ -64,7 +64,8 @@ def scale(
     """
     left, right = box
     ends = np.abs(np.append(left, right))
-    a, moved = np.abs(rows.factor), np.abs(rows.factor) * rows.reach
+    a = np.abs(rows.factor)
+    moved = np.abs(rows.factor) * rows.reach
     a = a[(a > 0) & ~(moved <= ROUNDED)]
     c = np.abs(costs.factor)
     sizes = np.concatenate([ends, a, c, np.abs(sides)])
@@ -186,7 +187,8 @@ def _lower_local_status(status: Status) -> Status:
 
 
 def _is_safe(ended: Ended, *, trusted: bool) -> float | None:
-    bound, away = ended.bound, 1.0 if ended.maximised else -1.0
+    bound = ended.bound
+    away = 1.0 if ended.maximised else -1.0
     if bound is None or not isfinite(bound) or abs(bound) >= ENDLESS:
         return None
     if not ended.proven:

@@ -89,13 +89,14 @@ class OwnSolving(UserFunction):
         every = self._arguments
         return any(p.name == name or p.kind is Parameter.VAR_KEYWORD for p in every)
 
-    def _answer(self, said: Any, seconds: float) -> Answer:
+    def _answer(self, result: Any, seconds: float) -> Answer:
         by = self.origin.name
-        if isinstance(said, Answer):
-            bound, status = said.bound, self.origin.run(_lower_status, said.status)
-            reading = said.reading
+        if isinstance(result, Answer):
+            bound = result.bound
+            status = self.origin.run(_lower_status, result.status)
+            reading = result.reading
         else:
-            reading, bound = said if _is_pair(said) else (said, None)
+            reading, bound = result if _is_pair(result) else (result, None)
             status = Status.FAILED if reading is None else Status.LOCAL
         claim = None
         if bound is not None:
@@ -121,9 +122,9 @@ def _is_judged(model: Any, data: Any, reading: Any) -> bool:
     return True
 
 
-def _is_pair(said: object) -> bool:
+def _is_pair(result: object) -> bool:
     """Whether it is a reading and a bound, and no array or point of two."""
-    return type(said) is tuple and len(said) == 2
+    return type(result) is tuple and len(result) == 2
 
 
 def _lower_status(status: Status) -> Status:

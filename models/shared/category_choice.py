@@ -45,14 +45,14 @@ class Choice:
     @cached_property
     def classes(self) -> tuple[Labels, Labels, I64]:
         """First group of each class (T,), class of each group (m,), and n_t (T,)."""
-        _, first, of, number = np.unique(
+        _, first, class_of, number = np.unique(
             self.key,
             axis=0,
             return_index=True,
             return_inverse=True,
             return_counts=True,
         )
-        return first, of.ravel(), number
+        return first, class_of.ravel(), number
 
     @cached_property
     def pairs(self) -> tuple[Labels, Labels]:
@@ -124,11 +124,11 @@ def count_choices(data: Choice, categories: Labels) -> Floats:
     JobError
         A group may not publish its category.
     """
-    first, of, _ = data.classes
+    first, class_of, _ = data.classes
     t, c = data.pairs
     place = np.full((len(first), data.loss.shape[1]), -1)
     place[t, c] = np.arange(len(t))
-    taken = place[of, categories]
+    taken = place[class_of, categories]
     if taken.min() < 0:
         raise JobError(
             "A group has a category that it may not publish.",
@@ -142,14 +142,14 @@ def read_choice(data: Choice, y: Floats) -> Labels | None:
 
     Among symmetric groups, the first ones have the first categories.
     """
-    _, of, number = data.classes
+    _, class_of, number = data.classes
     _, c = data.pairs
     counts = np.rint(y).astype(np.intp)
     away = np.abs(y - counts) > WHOLE
     if away.any() or counts.min() < 0 or (data.each @ counts != number).any():
         return None
-    categories = np.empty(len(of), np.intp)
-    categories[np.argsort(of, kind="stable")] = np.repeat(c, counts)
+    categories = np.empty(len(class_of), np.intp)
+    categories[np.argsort(class_of, kind="stable")] = np.repeat(c, counts)
     return categories
 
 
@@ -187,7 +187,8 @@ def keep_in_pyomo(
     """State the constraints one, above and below, which these models share."""
     import pyomo.environ as pyo
 
-    y, number = problem.y, data.classes[2].tolist()
+    y = problem.y
+    number = data.classes[2].tolist()
     high = (data.counts + slack).ravel().tolist()
     low = (data.counts - slack).ravel().tolist()
 

@@ -17,8 +17,8 @@ def amounts(**missed: Any) -> dict[str, float]:
     return {name: float(np.max(v, initial=0.0)) for name, v in missed.items()}
 
 
-def off_whole(*shares: Floats, most: float = inf) -> float:
-    """Return the largest distance of an entry to a whole number from 0 to `most`.
+def off_whole(*shares: Floats, upper: float = inf) -> float:
+    """Return the largest distance of an entry to a whole number from 0 to `upper`.
 
     >>> off_whole(np.array([0.0, 0.25, 3.0]))
     0.25
@@ -26,7 +26,7 @@ def off_whole(*shares: Floats, most: float = inf) -> float:
     2.0
     """
     every = np.concatenate([np.ravel(share) for share in shares])
-    return float(np.abs(every - np.clip(np.rint(every), 0, most)).max(initial=0.0))
+    return float(np.abs(every - np.clip(np.rint(every), 0, upper)).max(initial=0.0))
 
 
 def labelled(**constraints: Any) -> list[Any]:

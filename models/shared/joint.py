@@ -59,8 +59,8 @@ def root_of_moments(S: Floats, noise: float = 0.0) -> Floats:
     """
     values, vectors = np.linalg.eigh(S)
     values = np.maximum(values, 0.0)
-    there = values >= noise * values.max(initial=0.0)
-    return np.asarray((vectors[:, there] * np.sqrt(values[there])).T)
+    is_positive = values >= noise * values.max(initial=0.0)
+    return np.asarray((vectors[:, is_positive] * np.sqrt(values[is_positive])).T)
 
 
 def map_to_nearest(image: Floats, root: Floats) -> Floats | None:
@@ -114,13 +114,14 @@ class Free(NamedTuple):
     apart: Floats
 
 
-def remove_response(R: Floats, u: Floats, b: Floats, kept: Floats, n: int) -> Free:
+def remove_response(R: Floats, u: Floats, b: Floats, preserved: Floats, n: int) -> Free:
     """Return the part of n records with root R that a response leaves free.
 
-    The response is standardised.  b (m,) are its group means times sqrt(n_j), `kept`
-    (d,) its products with the attributes.  With A = sqrt(n_j) c_j = Q R, Q'b must be
-    t, R't = kept.  So Q is v w' and a part apart from v = b / |b|, w = t / |b|.  The
-    Gram matrix of that part is I - w w'.  Proof: docs/mathematics/joint.md.
+    The response is standardised.  b (m,) are its group means times sqrt(n_j),
+    `preserved` (d,) its products with the attributes.  With A = sqrt(n_j) c_j = Q R,
+    Q'b must be t, R't = preserved.  So Q is v w' and a part apart from v = b / |b|,
+    w = t / |b|.  The Gram matrix of that part is I - w w'.  Proof:
+    docs/mathematics/joint.md.
 
     Raises
     ------
@@ -128,8 +129,9 @@ def remove_response(R: Floats, u: Floats, b: Floats, kept: Floats, n: int) -> Fr
         The Gram matrix is not positive semidefinite, or there are too few groups.
     """
     _require_groups(len(b), len(R))
-    t = R @ kept / np.sum(R**2, axis=1)
-    between, explained = float(b @ b), float(t @ t)
+    t = R @ preserved / np.sum(R**2, axis=1)
+    between = float(b @ b)
+    explained = float(t @ t)
     if explained > between + NEARLY * n:
         raise InfeasibleInputError(
             f"{1 - between / n:.1%} of the response's variance lie within groups, of "
@@ -141,7 +143,8 @@ def remove_response(R: Floats, u: Floats, b: Floats, kept: Floats, n: int) -> Fr
     if between <= NEARLY * n:  # nothing varies between groups, and nothing is to
         return Free(np.zeros((len(b), R.shape[1])), R, u[:, None])
     length = np.sqrt(between)
-    v, w = b / length, t / length
+    v = b / length
+    w = t / length
     square = min(float(w @ w), 1.0)
     shrunk = (1 - np.sqrt(1 - square)) / square if square > 0 else 0.0
     left = compute_root(R - shrunk * np.outer(w, w @ R))  # of (I - w w')^(1/2) R
@@ -183,7 +186,8 @@ class Records:
     def __post_init__(self) -> None:
         require_mean_one(self.weights)
         _require_standardised("Z", self.Z, self.weights)
-        m, rank = int(self.labels.max()) + 1, len(self.root)
+        m = int(self.labels.max()) + 1
+        rank = len(self.root)
         if m <= rank:
             raise InfeasibleInputError(
                 f"{plural(m, 'group')} cannot keep a covariance matrix of rank {rank}: "
@@ -263,7 +267,7 @@ class Records:
     def renormalised(self) -> Floats:
         """Centroids (m, d) that keep the moments, nearest to the means."""
         weight = np.sqrt(self.sizes)[:, None]
-        return find_nearest(self, weight * self.means) / weight
+        return find_nearest_matrix(self, weight * self.means) / weight
 
     @cached_property
     def u(self) -> Floats:
@@ -273,7 +277,8 @@ class Records:
 
 def _require_standardised(name: str, table: Floats, weights: Floats | None) -> None:
     weighted = multiply_by_weights(table, weights)
-    mean, square = weighted.mean(axis=0), np.einsum("ij,ij->j", weighted, table)
+    mean = weighted.mean(axis=0)
+    square = np.einsum("ij,ij->j", weighted, table)
     variance = square / len(table) - mean**2
     if not ((abs(mean) <= 1e-9).all() and (abs(variance - 1) <= 1e-9).all()):
         raise TableError(
@@ -283,7 +288,7 @@ def _require_standardised(name: str, table: Floats, weights: Floats | None) -> N
         )
 
 
-def find_nearest(data: Records, A: Floats) -> Floats:
+def find_nearest_matrix(data: Records, A: Floats) -> Floats:
     """Return the matrix nearest to A (m, d) that keeps the moments.
 
     A'A = S and u'A = 0, u_j = sqrt(n_j / n).  Any matrix with these properties is Q R
@@ -311,7 +316,8 @@ def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
     """Return the rows that keep the moments of the expression c (m, d), by name."""
     import cvxpy as cp
 
-    d, S = data.means.shape[1], data.covariance
+    d = data.means.shape[1]
+    S = data.covariance
     mean = data.sizes @ c == 0
     pairs = [(a, b) for a in range(d) for b in range(a, d)]
     covariance = [
@@ -328,9 +334,12 @@ def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
     """Add the rows that keep the moments of the expressions c (m, d)."""
     import pyomo.environ as pyo
 
-    groups, attributes = range(len(c)), range(len(c[0]))
-    size, S = data.sizes.tolist(), data.covariance.tolist()
-    with_y, target = (data.sizes * data.response).tolist(), data.with_response.tolist()
+    groups = range(len(c))
+    attributes = range(len(c[0]))
+    size = data.sizes.tolist()
+    S = data.covariance.tolist()
+    with_y = (data.sizes * data.response).tolist()
+    target = data.with_response.tolist()
 
     def mean(_: Any, a: int) -> Any:
         return pyo.quicksum(size[j] * c[j][a] for j in groups) == 0
@@ -349,7 +358,7 @@ def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
         problem.response = pyo.Constraint(attributes, rule=response)
 
 
-def read(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
+def read_matrix(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
     """Read a matrix of variables off a solved problem; None without a solution."""
     if hasattr(problem, "var_dict"):
         values = problem.var_dict[name].value
@@ -364,5 +373,5 @@ def read(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
 
 def centroids(problem: Any, data: Records) -> Floats | None:
     """Read the centroids (m, d) off a solved problem; None without a solution."""
-    shift = read(problem, "shift", data.means.shape)
+    shift = read_matrix(problem, "shift", data.means.shape)
     return None if shift is None else data.means + shift

@@ -46,7 +46,9 @@ def require_room(data: Records, demanded: Demanded) -> None:
         A group has such demands; the message lists the groups' numbers.
     """
     n = float(data.sizes.sum())
-    R, left, without = data.root / np.sqrt(n), LOOKED_AT, []
+    R = data.root / np.sqrt(n)
+    left = LOOKED_AT
+    without = []
     for j, of_group in demanded.items():
         room = (n / data.sizes[j] - 1) * (1 + FARTHER)
         fits = False
@@ -78,7 +80,9 @@ def _iter_boxes(
     for a, intervals in of_group.items():
         count *= len(intervals)
         if count <= EACH:
-            few[a] = sorted(intervals, key=lambda own: max(own[0], -own[1], 0.0))
+            few[a] = sorted(
+                intervals, key=lambda interval: max(interval[0], -interval[1], 0.0)
+            )
     for choice in product(*few.values()):
         yield dict(zip(few, choice, strict=True))
 
@@ -87,7 +91,9 @@ def bound_norm(R: Floats, box: Mapping[int, Interval]) -> float:
     """Return a lower bound of |p|^2 for R'p in the box; inf if it is never in it."""
     from scipy.optimize import nnls
 
-    G, h = [np.zeros(len(R))], [-1.0]  # a row that always holds, so that G is not empty
+    # a row that always holds, so that G is not empty
+    G = [np.zeros(len(R))]
+    h = [-1.0]
     for a, (low, high) in box.items():
         for sign, end in ((1.0, low), (-1.0, high)):
             if np.isfinite(end):

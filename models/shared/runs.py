@@ -46,7 +46,9 @@ def choose_cost_unit(x: Floats, k: int) -> float:
     return float(2.0 ** (np.frexp(typical)[1] - 1)) if typical > 0 else 1.0
 
 
-def compute_run_costs(x: Floats, tail: Labels, head: Labels, how: RunCost) -> Floats:
+def compute_run_costs(
+    x: Floats, tail: Labels, head: Labels, run_cost: RunCost
+) -> Floats:
     """Return the costs of the groups x[i:j], i in tail (a,) and j in head (a,).
 
     Every cost is computed from the group's first value, in two passes, so that values
@@ -58,24 +60,24 @@ def compute_run_costs(x: Floats, tail: Labels, head: Labels, how: RunCost) -> Fl
         rows = np.flatnonzero(sizes == size)
         for part in np.array_split(rows, 1 + rows.size * size // 2_000_000):
             c[part] = _compute_costs_of_size(
-                x[tail[part][:, None] + np.arange(size)], how
+                x[tail[part][:, None] + np.arange(size)], run_cost
             )
     return c
 
 
-def _compute_costs_of_size(values: Floats, how: RunCost) -> Floats:
-    away = (values - values[:, :1]) / how.unit
-    if how.cost == "maxdist":
+def _compute_costs_of_size(values: Floats, run_cost: RunCost) -> Floats:
+    away = (values - values[:, :1]) / run_cost.unit
+    if run_cost.cost == "maxdist":
         return np.asarray(away[:, -1])
-    if how.cost == "sae":
+    if run_cost.cost == "sae":
         middle = away[:, [values.shape[1] // 2]]
         return np.asarray(np.abs(away - middle).sum(axis=1))
     mean = away.mean(axis=1, keepdims=True)
     squares = ((away - mean) ** 2).sum(axis=1)
-    if how.centroids == "integer":
+    if run_cost.centroids == "integer":
         # whole numbers are reckoned from one
-        place = mean[:, 0] * how.unit + values[:, 0] % 1
-        squares += values.shape[1] * ((place - np.rint(place)) / how.unit) ** 2
+        place = mean[:, 0] * run_cost.unit + values[:, 0] % 1
+        squares += values.shape[1] * ((place - np.rint(place)) / run_cost.unit) ** 2
     return np.asarray(squares)
 
 
@@ -96,7 +98,8 @@ def find_cheapest_path(n: int, tail: Labels, head: Labels, c: Floats) -> Labels 
 
     graph = csr_array((c, (tail, head)), (n + 1, n + 1))
     _, before = dijkstra(graph, indices=0, return_predecessors=True)
-    starts, j = np.zeros(n, dtype=np.intp), n
+    starts = np.zeros(n, dtype=np.intp)
+    j = n
     if before[n] < 0:
         return None
     while j > 0:
@@ -105,8 +108,10 @@ def find_cheapest_path(n: int, tail: Labels, head: Labels, c: Floats) -> Labels 
     return np.cumsum(starts) - 1
 
 
-def bound(tail: Labels, head: Labels, c: Floats, u: Floats, most: int) -> float:
-    """Return the bound by potentials u (n + 1,) for paths of at most `most` arcs.
+def bound_paths(
+    tail: Labels, head: Labels, c: Floats, u: Floats, max_arcs: int
+) -> float:
+    """Return the bound by potentials u (n + 1,) for paths of at most `max_arcs` arcs.
 
     A path costs u_n - u_0 and the reduced costs c_ij - u_j + u_i of its arcs.  At most
     one arc leaves each node.
@@ -115,6 +120,6 @@ def bound(tail: Labels, head: Labels, c: Floats, u: Floats, most: int) -> float:
     reduced = c - u[head] + u[tail] - error
     lengths = np.zeros(len(u) - 1)
     np.minimum.at(lengths, tail, reduced)
-    lost = max(fsum(lengths), most * lengths.min())
+    lost = max(fsum(lengths), max_arcs * lengths.min())
     rounded = SAFE * (abs(u[0]) + abs(u[-1]) + abs(lost))
     return float(u[-1] - u[0] + lost - rounded)

@@ -13,7 +13,7 @@ from aggopt.models.shared.value_bounds import (
     fit_within,
     is_bounded,
     measure_excess,
-    require_variance,
+    require_variance_range,
 )
 
 FARTHEST = 1e6  # standard deviations: the largest distance of a wish
@@ -77,7 +77,7 @@ class Wishes:
                 "importance has entries outside [0, 1].",
                 fix="choose each importance from 0 (a wish) to 1 (a demand).",
             )
-        require_variance(self.sizes, self.lower, self.upper)
+        require_variance_range(self.sizes, self.lower, self.upper)
 
     @property
     def bounded(self) -> bool:
@@ -125,7 +125,7 @@ def require_mean_one(weights: Floats | None) -> None:
     )
 
 
-def require_share(alpha: float) -> None:
+def require_weight(alpha: float) -> None:
     """Refuse a weight outside [0, 1]."""
     if not 0 <= alpha <= 1:
         raise JobError(f"alpha = {alpha}.", fix="choose alpha in [0, 1].")

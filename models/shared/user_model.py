@@ -113,7 +113,8 @@ class Declaration(UserFunction):
 
 def read_point(problem: Any, data: DeclaredData) -> DeclaredPoint | None:
     """Return the point of a solved problem; None without a solution."""
-    c, cost = problem.var_dict["c"].value, problem.objective.value
+    c = problem.var_dict["c"].value
+    cost = problem.objective.value
     if c is None or cost is None or any(v.value is None for v in problem.variables()):
         return None
     return DeclaredPoint(
@@ -270,7 +271,7 @@ def adopt_model(thing: object, origin: Origin) -> OwnModel:
 
 
 def _make_from_function(
-    function: Callable[..., Any], origin: Origin, kept: object
+    function: Callable[..., Any], origin: Origin, preserved: object
 ) -> OwnModel:
     """Return the model of a function; its class is that of its program."""
     declaration = Declaration.of(function, origin, TAKEN)
@@ -287,12 +288,12 @@ def _make_from_function(
         point=declaration.point,
         origin=origin,
         takes=declaration,
-        thing=kept,
+        thing=preserved,
     )
 
 
 def _make_from_parts(
-    parts: Mapping[str, Any], origin: Origin, kept: object
+    parts: Mapping[str, Any], origin: Origin, preserved: object
 ) -> OwnModel:
     _require_parts(parts, origin)
     called = {n: v for n, v in parts.items() if n in CALLED and v is not None}
@@ -310,7 +311,7 @@ def _make_from_parts(
         languages=tuple(parts["languages"]),
         origin=origin,
         takes=OwnData.of(parts["data"], origin, TAKEN),
-        thing=kept,
+        thing=preserved,
         **guarded,
     )
 

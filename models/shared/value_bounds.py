@@ -44,7 +44,7 @@ def move_to_bounds(c: Floats, lower: Bound, upper: Bound, near: Bound = NEAR) ->
     return np.where(np.abs(inside - c) <= near, inside, c)
 
 
-def require_variance(sizes: Floats, lower: float, upper: float) -> None:
+def require_variance_range(sizes: Floats, lower: float, upper: float) -> None:
     """Refuse bounds between which no centroids of mean 0 have the variance 1.
 
     Raises
@@ -85,9 +85,12 @@ def fit_within(
     They are a + b C_j, or the bound that this would cross.  None if the search finds
     none.
     """
-    c, free, n = means.copy(), np.ones(len(means), dtype=bool), sizes.sum()
+    c = means.copy()
+    free = np.ones(len(means), dtype=bool)
+    n = sizes.sum()
     while free.any():
-        fixed_sizes, weight = sizes * ~free, sizes[free]
+        fixed_sizes = sizes * ~free
+        weight = sizes[free]
         mean = -np.sum(fixed_sizes * c) / weight.sum()
         square = (n - np.sum(fixed_sizes * c**2)) / weight.sum() - mean**2
         away = means[free] - np.sum(weight * means[free]) / weight.sum()
@@ -98,14 +101,16 @@ def fit_within(
         beyond = free & ((c < lower) | (c > upper))
         if not beyond.any():
             return c
-        c, free = np.where(beyond, np.clip(c, lower, upper), c), free & ~beyond
+        c = np.where(beyond, np.clip(c, lower, upper), c)
+        free = free & ~beyond
     return None
 
 
 def list_bound_rows(c: Any, lower: Bound, upper: Bound) -> dict[str, Any]:
     """Return the rows of the bounds that there are of the expression c, by name."""
     rows = {}
-    low, high = np.broadcast_to(lower, c.shape), np.broadcast_to(upper, c.shape)
+    low = np.broadcast_to(lower, c.shape)
+    high = np.broadcast_to(upper, c.shape)
     if (has_lower := np.isfinite(low)).any():
         rows["lower"] = c[has_lower] >= low[has_lower]
     if (has_upper := np.isfinite(high)).any():

@@ -20,43 +20,43 @@ from aggopt.solvers import Certificate, Status
 
 @dataclass(frozen=True, eq=False)
 class Holds(Sensitivity):
-    def broken(self, records, starts):
+    def find_broken(self, records, starts):
         return np.zeros(len(starts) - 1, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
 class Inverted(Sensitivity):
-    def broken(self, records, starts):
-        return ~super().broken(records, starts)
+    def find_broken(self, records, starts):
+        return ~super().find_broken(records, starts)
 
 
 @dataclass(frozen=True, eq=False)
 class OneMore(Sensitivity):
-    def broken(self, records, starts):
-        return self.found(records, starts) <= self.asked
+    def find_broken(self, records, starts):
+        return self.measure_groups(records, starts) <= self.asked
 
 
 @dataclass(frozen=True, eq=False)
 class OfOthers(Sensitivity):
-    def broken(self, records, starts):
-        return super().broken(records, starts) & (len(starts) > 3)
+    def find_broken(self, records, starts):
+        return super().find_broken(records, starts) & (len(starts) > 3)
 
 
 @dataclass(frozen=True, eq=False)
 class OfTheFirst(Sensitivity):
-    def found(self, records, starts):
-        return super().found(records, starts) + records[starts[:-1]] % 2
+    def measure_groups(self, records, starts):
+        return super().measure_groups(records, starts) + records[starts[:-1]] % 2
 
 
 @dataclass(frozen=True, eq=False)
 class NeverShort(Sensitivity):
-    def short(self, records, starts):
+    def measure_shortfall(self, records, starts):
         return np.zeros(len(starts) - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Satisfied(Sensitivity):
-    def satisfied(self, labels):
+    def is_satisfied(self, labels):
         return True
 
 
@@ -67,7 +67,7 @@ class Additive(Proximity):
 
 @dataclass(frozen=True, eq=False)
 class Hopeless(Sensitivity):
-    def infeasible(self, k):
+    def explain_infeasible(self, k):
         return replace_error()
 
 
@@ -79,11 +79,11 @@ def replace_error():
 
 @dataclass(frozen=True, eq=False)
 class FewerAreBetter(Sensitivity):
-    def found(self, records, starts):
-        return 10.0 - super().found(records, starts)
+    def measure_groups(self, records, starts):
+        return 10.0 - super().measure_groups(records, starts)
 
-    def broken(self, records, starts):
-        return self.found(records, starts) < self.asked
+    def find_broken(self, records, starts):
+        return self.measure_groups(records, starts) < self.asked
 
 
 def sensitive(requirement):

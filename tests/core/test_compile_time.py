@@ -87,7 +87,7 @@ def test_p3m_has_its_time_whatever_compiles(monkeypatch, ticking):
 @pytest.mark.parametrize(
     ("call", "module", "within"),
     [
-        (lambda x: univariate(x, 3), _runs, "solve"),
+        (lambda x: univariate(x, 3), _runs, "solve_runs"),
         (lambda x: mdav(x[:, None], 3), _mdav, "mdav_labels"),
         (lambda x: aggregate.mean(x[:, None], LABELS), _mean, "read_numbers"),
         (lambda x: aggregate.median(x[:, None], LABELS), _median, "read_numbers"),

@@ -52,7 +52,9 @@ def test_what_is_asked_of_a_part_is_what_the_table_asks_of_it(what):
     assert len(ours.codes) == len(first)
     for mine, asked in zip(ours.requirements, held.requirements, strict=True):
         records, starts = np.arange(len(first)), np.array([0, len(first)])
-        assert mine.found(records, starts) == asked.found(records, starts)
+        assert mine.measure_groups(records, starts) == asked.measure_groups(
+            records, starts
+        )
         assert mine.name == asked.name
 
 

@@ -9,9 +9,9 @@ from encoding.walked import path_length
 from aggopt.encoding._domain import Domain, sort_distinct
 from aggopt.encoding.levels import TableOfDistances
 from aggopt.errors import JobError
-from aggopt.privacy.nested import parents
+from aggopt.privacy.nested import read_parents
 
-UNEVEN = parents(
+UNEVEN = read_parents(
     {
         "lung": ["flu", "asthma"],
         "heart": {"left": ["attack", "weak"], "right": {"deep": ["rare"]}},
@@ -30,7 +30,7 @@ UNEVEN = parents(
 )
 def test_no_node_of_a_nested_tree_is_called_as_its_root(tree: dict[str, Any]) -> None:
     with pytest.raises(JobError) as refused:
-        Domain.hierarchical(parents(tree))
+        Domain.hierarchical(read_parents(tree))
     assert str(refused.value) == (
         "The tree names a node twice: another one is called as the root is.\nTo fix: "
         'rename it, in the table, too; a root without a name is called "*".'

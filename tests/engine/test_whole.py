@@ -11,7 +11,7 @@ from aggopt.engine.steps import global_confidential as whole
 from aggopt.engine.supported_settings import require_supported
 from aggopt.errors import PrivacyError
 from aggopt.privacy import distinct_l, t_closeness
-from aggopt.privacy.value_levels import levels_of
+from aggopt.privacy.value_levels import assign_levels
 
 CLOSE = {"t": 0.2, "repair": "merge"}
 
@@ -51,7 +51,7 @@ def test_levels_are_those_of_all_records(folder, tmp_path):
     asked = job(privacy={"l": 3, "repair": "merge"} | levels)
     found = masked(folder, asked, tmp_path / "out")
     written = read(found.path)
-    level = levels_of(written["ill"].to_numpy(), 3)
+    level = assign_levels(written["ill"].to_numpy(), 3)
     groups = written.groupby(QUASI).ngroup().to_numpy()
     (check,) = found.audit.promises
     assert check.found == distinct_l(groups, level) == 3

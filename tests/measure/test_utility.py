@@ -19,7 +19,7 @@ from aggopt.measure.utility._propensity import EVENTS, _encode_attribute
 from aggopt.measure.utility._regression import (
     _compare_coefficients,
     import_package,
-    list_columns,
+    list_formula_columns,
 )
 
 EXTRA = "needs the extra stats: pip install '.[stats]'"
@@ -733,37 +733,37 @@ REFUSED = {
         "The known names are a, y.",
     ),
     "a formula with an unknown name": (
-        lambda: list_columns("y ~ a + wealth", ["y", "a"]),
+        lambda: list_formula_columns("y ~ a + wealth", ["y", "a"]),
         "No column is called 'wealth'.",
         "The known names are a, y.",
     ),
     "a formula that cannot be read": (
-        lambda: list_columns("y ~ a + (", ["y", "a"]),
+        lambda: list_formula_columns("y ~ a + (", ["y", "a"]),
         "The formula cannot be read.",
         FORMULA,
     ),
     "a formula without a response": (
-        lambda: list_columns("a", ["y", "a"]),
+        lambda: list_formula_columns("a", ["y", "a"]),
         "The formula cannot be read.",
         FORMULA,
     ),
     "a formula with two responses": (
-        lambda: list_columns("y + a ~ a", ["y", "a"]),
+        lambda: list_formula_columns("y + a ~ a", ["y", "a"]),
         "The formula has not one response.",
         FORMULA,
     ),
     "code in a formula": (
-        lambda: list_columns("y ~ I(a.mean())", ["y", "a"]),
+        lambda: list_formula_columns("y ~ I(a.mean())", ["y", "a"]),
         "The formula has more in it than columns, numbers and functions.",
         f"use names, +, :, * and {FUNCTIONS}.",
     ),
     "a subscript in a formula": (
-        lambda: list_columns("y ~ I(a[0])", ["y", "a"]),
+        lambda: list_formula_columns("y ~ I(a[0])", ["y", "a"]),
         "The formula has more in it than columns, numbers and functions.",
         f"use names, +, :, * and {FUNCTIONS}.",
     ),
     "an unknown function in a formula": (
-        lambda: list_columns("y ~ eval(a)", ["y", "a"]),
+        lambda: list_formula_columns("y ~ eval(a)", ["y", "a"]),
         "No function of a formula is called 'eval'.",
         f"The known names are {FUNCTIONS}.",
     ),

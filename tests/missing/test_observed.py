@@ -3,7 +3,7 @@
 import numpy as np
 
 from aggopt.missing._imputed import Observed
-from aggopt.privacy.requirement import members
+from aggopt.privacy.requirement import sort_by_group
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 THERE = np.array([True, False, True, True, False, False])
@@ -17,14 +17,19 @@ def test_it_is_counted_group_by_group():
         "values that are not missing >= 2 DOES NOT HOLD for 'age'"
     )
     assert check.keeps == "k of at most 1"
-    assert asked.short(*members(np.array([0, 0, 0, 1, 1, 1]))).tolist() == [0.0, 0.5]
-    assert Observed("age", THERE, 1).satisfied(np.array([0, 0, 0, 1, 1, 1]))
+    assert asked.measure_shortfall(
+        *sort_by_group(np.array([0, 0, 0, 1, 1, 1]))
+    ).tolist() == [
+        0.0,
+        0.5,
+    ]
+    assert Observed("age", THERE, 1).is_satisfied(np.array([0, 0, 0, 1, 1, 1]))
     assert asked.n == 6
 
 
 def test_what_the_whole_table_lacks_no_groups_have():
-    assert Observed("age", THERE, 3).infeasible(2) is None
-    assert "age" in Observed("age", THERE, 4).infeasible(2).problem
+    assert Observed("age", THERE, 3).explain_infeasible(2) is None
+    assert "age" in Observed("age", THERE, 4).explain_infeasible(2).problem
 
 
 def test_groups_are_merged_with_near_ones_until_it_holds():

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.models import covariance_mean as model
-from aggopt.models.shared.joint import compute_root, find_nearest
+from aggopt.models.shared.joint import compute_root, find_nearest_matrix
 from aggopt.solvers import SOLVERS
 from aggopt.solvers.run_solver import run_here
 
@@ -81,7 +81,7 @@ def test_no_local_search_finds_less(seed):
     weight = np.sqrt(data.sizes)[:, None]
 
     def cost(flat: np.ndarray) -> float:
-        c = find_nearest(data, flat.reshape(4, 2)) / weight
+        c = find_nearest_matrix(data, flat.reshape(4, 2)) / weight
         return model.objective(data, model.point(data, c))
 
     found = [minimize(cost, rng.normal(size=8)).fun for _ in range(5)]

@@ -23,7 +23,7 @@ from aggopt.models import (
 from aggopt.models.shared.value_bounds import (
     fit_within,
     move_to_bounds,
-    require_variance,
+    require_variance_range,
 )
 
 JOINT = [p3m_joint, p3m_onesided_joint, satisfaction_joint]
@@ -90,10 +90,10 @@ def test_one_bound_is_refused_where_no_vertex_has_the_variance(sizes, lower) -> 
     most = most_spread(sizes, lower)
     for ends in ((lower, np.inf), (-np.inf, -lower)):
         if most > 1 + 1e-6:
-            require_variance(sizes, *ends)
+            require_variance_range(sizes, *ends)
         elif most < 1 - 1e-6:
             with pytest.raises(InfeasibleInputError, match=r"No .* centroids within"):
-                require_variance(sizes, *ends)
+                require_variance_range(sizes, *ends)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_one_bound_is_refused_where_no_vertex_has_the_variance(sizes, lower) -> 
 )
 def test_bounds_that_leave_no_values_are_refused(lower, upper, error, says) -> None:
     with pytest.raises(error, match=says):
-        require_variance(np.ones(20), lower, upper)
-    require_variance(np.ones(20), -1.0, 1.0)
+        require_variance_range(np.ones(20), lower, upper)
+    require_variance_range(np.ones(20), -1.0, 1.0)
 
 
 @examples(60)

@@ -43,7 +43,9 @@ kept = pytest.mark.parametrize("options", KEPT.values(), ids=KEPT)
 
 
 def broken(labels, options):
-    return read_constraints(ConstraintArguments(**options), len(labels)).broken(labels)
+    return read_constraints(ConstraintArguments(**options), len(labels)).find_broken(
+        labels
+    )
 
 
 @kept
@@ -59,14 +61,14 @@ def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
         space = setup.create_space(
             NORMAL, find_neighbours(NORMAL, 5), 1, given.search_state
         )
-        groups, already = setup.create_groups(space, labels), given.broken(labels)
+        groups, already = setup.create_groups(space, labels), given.find_broken(labels)
         for i, j in RNG.integers(80, size=(20, 2)):
             g, h = labels[i], labels[j]
             if g == h:
                 continue
             swapped, moved = labels.copy(), labels.copy()
             swapped[[i, j]], moved[i] = [h, g], h
-            found = {id(now): given.broken(now) for now in (swapped, moved)}
+            found = {id(now): given.find_broken(now) for now in (swapped, moved)}
             for now, of, out, into in (
                 (labels, g, nobody, nobody),
                 (swapped, g, i, j),
@@ -153,7 +155,7 @@ def test_the_search_itself_keeps_what_it_is_told() -> None:
         NORMAL, start, 3, perturbations=20, promise=given.search_state, **options
     )
     assert compute_sse(NORMAL, found) < compute_sse(NORMAL, start)
-    assert not given.broken(found).any()
+    assert not given.find_broken(found).any()
 
 
 @pytest.mark.parametrize("k", [1, 2, 20, 39, 40, 41, 80])

@@ -250,7 +250,7 @@ def test_vmdav_needs_no_promise(monkeypatch):
 
 @pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])
 def test_a_repair_is_given_the_groups_and_its_certificate_is_kept(monkeypatch, method):
-    from aggopt import repair
+    from aggopt.repair import _closeness
 
     calls = []
     proof = Certificate(Status.LIMIT, 2.0, 1.0, 0.0, "highs", 0.1)
@@ -259,7 +259,7 @@ def test_a_repair_is_given_the_groups_and_its_certificate_is_kept(monkeypatch, m
         calls.append((labels, k, t, settings))
         return partition.Partition(np.zeros(len(X), int), proof)
 
-    monkeypatch.setattr(repair, "closeness", closeness, raising=False)
+    monkeypatch.setattr(_closeness, "closeness", closeness)
     asked = {"method": method, "time_limit": 3.0, "solver": "cvxpy:highs"}
     release = aggopt.mask(salaried(), promising(t=0.15, repair=asked))
     labels, k, t, settings = calls[0]

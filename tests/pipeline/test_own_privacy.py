@@ -212,7 +212,7 @@ def of_column(values, **treatment):
     asked = job(own=look, repair="merge", confidential={"illness": treatment})
     table = nw.from_native(pd.DataFrame({"illness": values}))
     (held,) = read_confidential_attributes(table, asked.roles, asked.privacy, ".")
-    held.requirements[0].broken(np.arange(len(values)), np.array([0, len(values)]))
+    held.requirements[0].find_broken(np.arange(len(values)), np.array([0, len(values)]))
     return seen[0]
 
 

@@ -60,7 +60,7 @@ def test_what_is_required_of_weights_is_of_their_column() -> None:
     assert (found.name, found.codes.tolist()) == ("w", [1, 0, 1, 2])
     assert found.codes.dtype == np.int64
     (asked,) = found.requirements
-    assert asked.asked == 0.7
+    assert asked.required == 0.7
     assert not asked.check(np.array([0, 0, 1, 1])).holds
     assert asked.check(np.array([0, 0, 0, 0])).holds
 

@@ -324,15 +324,15 @@ def test_a_group_whose_stratum_is_taken_waits_and_is_not_merged_with_another() -
 def test_a_group_of_several_strata_falls_shorter_than_anything_else_does() -> None:
     inside = SingleStratumPerGroup(np.array([0, 0, 1, 1, 2]))
     records, starts = np.array([0, 1, 2, 3, 1, 4, 2]), np.array([0, 2, 4, 7])
-    found = inside.found(records, starts)
+    found = inside.measure_groups(records, starts)
     assert (found.tolist(), found.dtype) == ([1, 1, 3], np.float64)
-    assert inside.keeps(1.0) == ""
-    assert inside.broken(records, starts).tolist() == [False, False, True]
-    assert inside.short(records, starts).tolist() == [0, 0, 1e9]
+    assert inside.describe_kept(1.0) == ""
+    assert inside.find_broken(records, starts).tolist() == [False, False, True]
+    assert inside.measure_shortfall(records, starts).tolist() == [0, 0, 1e9]
     assert inside.n == 5
     assert not inside.check(np.zeros(5, int)).holds
     assert inside.check(np.array([0, 0, 1, 1, 2])).holds
-    assert inside.infeasible(2) is None
+    assert inside.explain_infeasible(2) is None
 
 
 # --- refused

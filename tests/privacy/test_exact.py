@@ -21,11 +21,11 @@ from aggopt.privacy import (
     recursive_cl,
     t_closeness,
 )
-from aggopt.privacy._ranked import ranked
-from aggopt.privacy.distance import require_exact, written
-from aggopt.privacy.nested import Nested, parents
+from aggopt.privacy._ranked import rank_numbers
+from aggopt.privacy.distance import read_exact_number, require_exact
+from aggopt.privacy.nested import Nested, read_parents
 from aggopt.privacy.ordered_attribute import Ordered
-from aggopt.privacy.value_levels import levels_of
+from aggopt.privacy.value_levels import assign_levels
 
 LARGE = 2**53
 
@@ -43,16 +43,16 @@ def test_small_mixed_lists_are_numbers():
 
 
 def test_ends_of_levels_may_lie_beyond_whole_numbers_of_the_machine():
-    assert levels_of(np.array([1, 2]), [2**70, 2**71]).tolist() == [0, 0]
+    assert assign_levels(np.array([1, 2]), [2**70, 2**71]).tolist() == [0, 0]
 
 
 def test_one_end_makes_two_levels():
-    assert levels_of(np.array([1, 2, 3]), [2]).tolist() == [0, 1, 1]
+    assert assign_levels(np.array([1, 2, 3]), [2]).tolist() == [0, 1, 1]
 
 
 def test_two_levels_are_the_fewest():
-    assert levels_of(np.array([1, 2, 3, 4]), 2).tolist() == [0, 0, 1, 1]
-    assert levels_of(np.array([3, 1]), 99).tolist() == [1, 0]
+    assert assign_levels(np.array([1, 2, 3, 4]), 2).tolist() == [0, 0, 1, 1]
+    assert assign_levels(np.array([3, 1]), 99).tolist() == [1, 0]
 
 
 def test_groups_are_not_mixed_up_between_columns():
@@ -105,12 +105,14 @@ def test_far_neighbours_come_in_by_their_distance():
 
 def test_a_chain_of_parents_is_a_tree_without_a_circle():
     chain = {1: 2, 2: 3, 3: "any"}
-    assert parents(chain) == chain
+    assert read_parents(chain) == chain
 
 
 def test_a_branch_may_be_a_series():
     listed = {"a": [1, 2], "b": [3]}
-    assert parents({"a": pd.Series([1, 2]), "b": pl.Series([3])}) == parents(listed)
+    assert read_parents({"a": pd.Series([1, 2]), "b": pl.Series([3])}) == read_parents(
+        listed
+    )
 
 
 def test_ranks_are_read_as_asked():
@@ -142,7 +144,7 @@ DEEP = {"a": ["x", "y"], "b": {"c": ["z"]}}
     ],
 )
 def test_what_decides_is_counted_in_whole_numbers(distance):
-    assert ranked([3, 1]).dtype == np.int64
+    assert rank_numbers([3, 1]).dtype == np.int64
     assert distance.numerators([0, 0, 1, 1]).dtype == np.int64
     assert distance.profile(np.array([2, 1, 1])).dtype == np.int64
     assert distance.limits(0.5).dtype == np.int64
@@ -281,7 +283,7 @@ def test_groups_of_many_columns_are_whole_numbers_in_the_order_of_their_rows():
 
 
 def test_no_number_counts_as_less_than_nothing():
-    assert written(float("nan")) == written(float("inf")) == -1
+    assert read_exact_number(float("nan")) == read_exact_number(float("inf")) == -1
 
 
 def test_64_bits_are_used_to_the_last():
@@ -295,7 +297,7 @@ def test_numbers_of_several_kinds_are_ranked_exactly():
     mixed = [10**400, 1e300, np.float32(0.1), 0.1, Decimal("0.1"), True, 0, -5, 10**30]
     exact = [Fraction(v.item() if isinstance(v, np.generic) else v) for v in mixed]
     order = sorted(exact)
-    assert ranked(mixed).tolist() == [order.index(value) for value in exact]
+    assert rank_numbers(mixed).tolist() == [order.index(value) for value in exact]
 
 
 @pytest.mark.parametrize(
@@ -303,4 +305,4 @@ def test_numbers_of_several_kinds_are_ranked_exactly():
 )
 def test_what_is_infinite_has_no_rank(endless):
     with pytest.raises(TableError, match=r"^1 of 3 distinct .* are infinite"):
-        ranked([1, endless, 2.5])
+        rank_numbers([1, endless, 2.5])

@@ -9,7 +9,7 @@ import pytest
 from aggopt.core.section import Section
 from aggopt.errors import JobError
 from aggopt.privacy.exact_order import Numbers
-from aggopt.privacy.model import REQUIREMENTS, PrivacyModel, require_apart
+from aggopt.privacy.model import REQUIREMENTS, PrivacyModel, require_distinct_keys
 from aggopt.privacy.nested import Nested
 
 CODES = np.array([0, 1, 2, 3, 0])
@@ -82,16 +82,16 @@ def test_t_has_the_distance_of_the_attribute():
 
 def test_p_proximity_and_dissimilarity():
     p, given = made("p", p=3)
-    assert (p.attribute, p.p, p.n, p.asked) == ("pay", 3, 5, 3.0)
+    assert (p.attribute, p.p, p.n, p.required) == ("pay", 3, 5, 3.0)
     assert p.codes is given.codes
     near, _ = made("proximity", proximity={"epsilon": 0.1, "m": 2, "relative": True})
     assert (near.attribute, near.epsilon, near.m) == ("pay", Fraction(1, 10), 2)
-    assert (near.relative, near.n, near.asked) == (True, 5, 2.0)
+    assert (near.relative, near.n, near.required) == (True, 5, 2.0)
     far, _ = made(
         "dissimilarity", dissimilarity={"epsilon": {"pay": 0.1}, "delta": 0.3}
     )
     assert (far.attribute, far.epsilon) == ("pay", Fraction(1, 10))
-    assert (far.delta, far.n, far.asked) == (Fraction(3, 10), 5, 0.3)
+    assert (far.delta, far.n, far.required) == (Fraction(3, 10), 5, 0.3)
     assert far.numbers.values == near.numbers.values == (1, 2, 3, 4)
 
 
@@ -114,7 +114,7 @@ def test_a_model_that_says_nothing_more_is_simple():
 def test_limits_of_closeness_and_what_it_keeps():
     found, _ = made("t", REQUIREMENTS["t"].treatment(distance="equal"), t=0.5)
     assert found.limits.tolist() == Nested.equal(CODES).limits(0.5).tolist()
-    assert found.keeps(0.25) == "t of at least 0.25, rounded up"
+    assert found.describe_kept(0.25) == "t of at least 0.25, rounded up"
     assert not found.trivial
 
 
@@ -168,10 +168,10 @@ def _reading(name: str, section: type[Section]) -> PrivacyModel:
 
 def test_two_models_do_not_read_one_key_of_an_attribute_differently():
     first, other = _reading("first", _Shared), _reading("other", _Alone)
-    require_apart([first, _reading("same", _Shared)], {"missing"})
-    require_apart(REQUIREMENTS.values(), {"missing"})
+    require_distinct_keys([first, _reading("same", _Shared)], {"missing"})
+    require_distinct_keys(REQUIREMENTS.values(), {"missing"})
     with pytest.raises(JobError) as refusal:
-        require_apart([first, other], {"missing"})
+        require_distinct_keys([first, other], {"missing"})
     assert refusal.value.problem == (
         "The privacy model 'other' reads 'range' of an attribute, as 'first' does, "
         "which means something else already."
@@ -180,7 +180,7 @@ def test_two_models_do_not_read_one_key_of_an_attribute_differently():
         refusal.value.fix == "give the key another name, or let both have one section."
     )
     with pytest.raises(JobError) as refusal:
-        require_apart([first], {"range"})
+        require_distinct_keys([first], {"range"})
     assert refusal.value.problem == (
         "The privacy model 'first' reads 'range' of an attribute, which means "
         "something else already."

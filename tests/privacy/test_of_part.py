@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy import ordered_attribute as _ordered
-from aggopt.privacy._emd_of_parts import _terms
+from aggopt.privacy._emd_of_parts import _compute_terms
 from aggopt.privacy.distance import LARGEST
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.privacy.models.p_sensitive import Sensitivity
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.nested import Nested
 from aggopt.privacy.ordered_attribute import Ordered
-from aggopt.privacy.requirement import members
+from aggopt.privacy.requirement import sort_by_group
 from aggopt.privacy.requirement_of_part import OfPart
-from aggopt.privacy.value_levels import equally_filled, levels_of
+from aggopt.privacy.value_levels import assign_levels, fill_equally
 
 NAMES = ["v", "w", "x", "y", "z"]
 TREE = {"a": ["v", "w"], "b": {"c": ["x", "y"]}, "d": ["z"]}
@@ -53,12 +53,20 @@ def test_groups_of_a_part_lie_as_far_from_the_table_as_in_it(kind, table):
     whole = Closeness("pay", distance(codes), 0.3, kind)
     of_values = Closeness("pay", distance(values).counted(counts), 0.3, kind)
     part = OfPart(of_values, codes[rows])
-    records, starts = members(labels)
+    records, starts = sort_by_group(labels)
     own = rows[records], starts
     assert (whole.n, whole.distance.unit) == (of_values.n, of_values.distance.unit)
-    assert part.found(records, starts).tolist() == whole.found(*own).tolist()
-    assert part.broken(records, starts).tolist() == whole.broken(*own).tolist()
-    assert part.short(records, starts).tolist() == whole.short(*own).tolist()
+    assert (
+        part.measure_groups(records, starts).tolist()
+        == whole.measure_groups(*own).tolist()
+    )
+    assert (
+        part.find_broken(records, starts).tolist() == whole.find_broken(*own).tolist()
+    )
+    assert (
+        part.measure_shortfall(records, starts).tolist()
+        == whole.measure_shortfall(*own).tolist()
+    )
     check = part.check(labels)
     exact = whole.distance.worst(whole._numerators(*own), np.diff(starts))
     assert check.found == float(exact)
@@ -74,13 +82,13 @@ def test_what_is_asked_of_a_part_is_said_as_of_the_whole():
     assert (check.holds, check.sign, check.worst) == (False, ">=", 3)
     assert check.keeps == "l of at most 1"
     assert (part.model, part.additive, part.n) == ("l", True, 3)
-    assert part.ways(check) == whole.ways(check)
+    assert part.list_remedies(check) == whole.list_remedies(check)
 
 
 def test_a_requirement_that_is_of_less_is_so_of_a_part():
     whole = Closeness("pay", Ordered.of([1, 2]).counted(np.array([3, 1])), 0.4)
     part = OfPart(whole, np.array([0, 1]))
-    assert (part.sign, part.model, part.asked) == ("<=", "t", 0.4)
+    assert (part.sign, part.model, part.required) == ("<=", "t", 0.4)
     assert part.check(np.array([0, 0])).found == 0.25
     assert not part.trivial
     one = OfPart(Closeness("pay", Ordered.of([1]), 0.4), np.zeros(2, np.int64))
@@ -90,7 +98,10 @@ def test_a_requirement_that_is_of_less_is_so_of_a_part():
 def test_values_of_a_part_are_counted_by_themselves():
     whole = Sensitivity("pay", np.array([0, 1, 2]), 2)
     part = OfPart(whole, np.array([2, 2, 0, 1]))
-    assert part.found(*members(np.array([0, 0, 1, 1]))).tolist() == [1, 2]
+    assert part.measure_groups(*sort_by_group(np.array([0, 0, 1, 1]))).tolist() == [
+        1,
+        2,
+    ]
 
 
 @settings(max_examples=40, deadline=None)
@@ -101,8 +112,8 @@ def test_levels_of_counted_numbers_are_those_of_the_records(numbers, levels):
         records, return_inverse=True, return_counts=True
     )
     for asked in (levels, [-1.0, 2.0]):
-        found = levels_of(distinct, asked, counts)
-        assert found[which].tolist() == levels_of(records, asked).tolist()
+        found = assign_levels(distinct, asked, counts)
+        assert found[which].tolist() == assign_levels(records, asked).tolist()
 
 
 def test_limits_of_some_sizes_are_those_of_all():
@@ -127,7 +138,7 @@ def test_counted_records_are_whole_numbers(kind):
     found = made.below if kind == "ordered" else made.counts
     assert found.tolist() == ([3, 4] if kind == "ordered" else [3, 1])
     assert found.dtype == np.int64
-    levels = equally_filled(np.array([5, 7]), 2, np.array([3, 1]))
+    levels = fill_equally(np.array([5, 7]), 2, np.array([3, 1]))
     assert (levels.tolist(), levels.dtype) == ([0, 1], np.int64)
 
 
@@ -136,7 +147,7 @@ def test_the_sign_of_a_term_is_exact_in_large_groups():
     below = np.array([n - 16, n])
     sums = np.array([0, *np.cumsum(below)])
     one = (np.array([value]) for value in (s - 1, s, 0, 1))
-    assert _terms(*one, n, below, sums).tolist() == [1]
+    assert _compute_terms(*one, n, below, sums).tolist() == [1]
 
 
 @pytest.mark.parametrize("kind", ["ordered", "equal"])
@@ -151,7 +162,7 @@ def test_a_table_that_is_not_all_at_hand_needs_no_list_as_long(monkeypatch):
     asked = []
     found = np.array([7])
     monkeypatch.setattr(
-        _ordered, "numerators", lambda *terms: asked.append(terms) or found
+        _ordered, "compute_numerators", lambda *terms: asked.append(terms) or found
     )
     table = Ordered.of([1, 2, 2])
     group = np.array([0, 3])

@@ -13,7 +13,7 @@ from scipy.stats import wasserstein_distance
 
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.privacy import emd_kernels as _emd_kernels
-from aggopt.privacy.ordered_attribute import Ordered, threshold
+from aggopt.privacy.ordered_attribute import Ordered, read_threshold
 
 
 def case(seed, n, distinct, groups):
@@ -95,9 +95,9 @@ def test_limits_decide_exactly(drawn, t):
 def test_a_float_counts_as_the_decimal_that_it_is_written_as():
     # Fraction(0.15) is below 3/20, so that an EMD of 3/20 would break t = 0.15
     table = Ordered.of(np.arange(21))
-    assert Fraction(0.15) < Fraction(3, 20) == threshold(0.15)
+    assert Fraction(0.15) < Fraction(3, 20) == read_threshold(0.15)
     assert table.limits(0.15)[1] == 3 * table.unit // 20
-    assert threshold(np.float64(0.1)) == Fraction(1, 10)
+    assert read_threshold(np.float64(0.1)) == Fraction(1, 10)
 
 
 def test_edges():
@@ -124,7 +124,9 @@ def test_a_kernel_of_one_group_agrees():
     table = Ordered.of([4, 1, 1, 9, 9, 2])
     labels = np.array([0, 0, 0, 1, 1, 1])
     first = np.sort(table.place[:3])
-    alone = from_python(_emd_kernels.numerator)(first, table.n, table.sums, table.first)
+    alone = from_python(_emd_kernels.compute_group_numerator)(
+        first, table.n, table.sums, table.first
+    )
     assert alone == table.numerators(labels)[0]
 
 

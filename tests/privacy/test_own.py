@@ -33,7 +33,7 @@ def test_each_group_is_judged_by_its_own_values():
 
     asked = requirement(judge, least=4)
     records, starts = np.array([3, 0, 5, 4]), np.array([0, 1, 4])
-    assert asked.broken(records, starts).tolist() == [False, True]
+    assert asked.find_broken(records, starts).tolist() == [False, True]
     whole = PAY.tolist()
     assert seen == [([2], whole, {"least": 4}), ([1, 3, 9], whole, {"least": 4})]
 
@@ -47,7 +47,7 @@ def test_what_it_is_given_is_a_copy_or_cannot_be_changed():
 
     values = PAY.copy()
     asked = requirement(greedy, values)
-    assert asked.satisfied(LABELS)
+    assert asked.is_satisfied(LABELS)
     assert values.tolist() == PAY.tolist()
     values[0] = 7  # which the view alone forbids
 
@@ -55,15 +55,15 @@ def test_what_it_is_given_is_a_copy_or_cannot_be_changed():
 def test_what_it_has_is_one_or_nothing():
     asked = requirement(spread)
     records, starts = np.arange(6), np.array([0, 2, 4, 6])
-    assert asked.found(records, starts).tolist() == [0.0, 1.0, 1.0]
-    short = asked.short(records, starts)
+    assert asked.measure_groups(records, starts).tolist() == [0.0, 1.0, 1.0]
+    short = asked.measure_shortfall(records, starts)
     assert (short.tolist(), short.dtype) == ([1.0, 0.0, 0.0], np.float64)
-    assert asked.broken(records, starts).dtype == np.bool_
-    assert asked.broken(records[:0], np.array([0])).tolist() == []
-    assert (asked.n, asked.name, asked.asked) == (6, "spread", 1.0)
+    assert asked.find_broken(records, starts).dtype == np.bool_
+    assert asked.find_broken(records[:0], np.array([0])).tolist() == []
+    assert (asked.n, asked.name, asked.required) == (6, "spread", 1.0)
     assert (asked.attribute, asked.model, asked.sign) == ("pay", OWN_MODELS, ">=")
-    assert asked.infeasible(2) is None  # all records together keep it
-    assert requirement(spread, least=99).infeasible(2) is None  # others might
+    assert asked.explain_infeasible(2) is None  # all records together keep it
+    assert requirement(spread, least=99).explain_infeasible(2) is None  # others might
     assert "9" not in repr(asked)
 
 
@@ -91,7 +91,7 @@ def test_values_that_stand_once_are_told_as_often_as_records_have_them():
 
     own = OwnJudge(judge, Origin("judge", "privacy_models", "object"))
     asked = OwnRequirement("pay", np.array([1, 5]), own, {}, np.array([2, 3]))
-    assert not asked.broken(np.array([1, 1, 0]), np.array([0, 2, 3])).any()
+    assert not asked.find_broken(np.array([1, 1, 0]), np.array([0, 2, 3])).any()
     whole = [1, 1, 5, 5, 5], False
     assert seen == [([5, 5], *whole), ([1], *whole)]
     assert "[" not in repr(asked)  # neither values nor counts
@@ -106,7 +106,7 @@ def test_of_some_records_the_check_says_who_counted():
 
 @pytest.mark.parametrize("said", [True, np.True_, False, np.False_])
 def test_true_and_false_are_taken(said):
-    assert requirement(lambda values: said).satisfied(LABELS) == bool(said)
+    assert requirement(lambda values: said).is_satisfied(LABELS) == bool(said)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_true_and_false_are_taken(said):
 )
 def test_anything_else_is_refused(said, kind):
     with pytest.raises(JobError) as refused:
-        requirement(lambda values: said).satisfied(LABELS)
+        requirement(lambda values: said).is_satisfied(LABELS)
     assert refused.value.problem == (
         f"The privacy model spread returns something of type {kind}."
     )

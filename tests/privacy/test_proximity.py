@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from aggopt import privacy
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._near_values import crowd, of_attribute
+from aggopt.privacy._near_values import count_crowded, select_epsilon
 from aggopt.privacy.exact_order import Numbers
 from aggopt.privacy.models.dissimilarity import Dissimilarity
 from aggopt.privacy.models.epsilon_m import Proximity
 from aggopt.privacy.models.p_sensitive import Sensitivity
-from aggopt.privacy.requirement import members
+from aggopt.privacy.requirement import sort_by_group
 
 
 def exact(number):
@@ -90,8 +90,11 @@ def test_m_is_that_of_the_definition(table, epsilon, relative, m):
         expected
     )
     asked = Proximity("x", numbers(values), exact(epsilon), m, relative)
-    assert asked.satisfied(labels) == (expected >= m)
-    short, broken = asked.short(*members(labels)), asked.broken(*members(labels))
+    assert asked.is_satisfied(labels) == (expected >= m)
+    short, broken = (
+        asked.measure_shortfall(*sort_by_group(labels)),
+        asked.find_broken(*sort_by_group(labels)),
+    )
     assert ((short > 0) == broken).all()
 
 
@@ -103,8 +106,11 @@ def test_delta_is_that_of_the_definition(table, epsilon, delta):
     column = pd.Series(values, dtype=object)
     assert privacy.dissimilarity(labels, column, epsilon) == float(expected)
     asked = Dissimilarity("x", numbers(values), exact(epsilon), delta)
-    assert asked.satisfied(labels) == (expected >= delta)
-    short, broken = asked.short(*members(labels)), asked.broken(*members(labels))
+    assert asked.is_satisfied(labels) == (expected >= delta)
+    short, broken = (
+        asked.measure_shortfall(*sort_by_group(labels)),
+        asked.find_broken(*sort_by_group(labels)),
+    )
     assert ((short > 0) == broken).all()
 
 
@@ -115,7 +121,7 @@ def test_p_counts_distinct_values(table, p):
     codes = np.unique([float(v) for v in values], return_inverse=True)[1]
     fewest = min(len(set(map(float, group))) for group in parted(labels, values))
     asked = Sensitivity("x", codes, p)
-    assert asked.satisfied(labels) == (fewest >= p)
+    assert asked.is_satisfied(labels) == (fewest >= p)
     assert asked.check(labels).found == privacy.p_sensitive(labels, codes) == fewest
 
 
@@ -129,15 +135,15 @@ def both(epsilon, m, delta, values, relative=False):
 
 def test_neither_need_hold_of_a_union_of_groups_of_which_it_holds():
     for asked in both(1, 2, 1, [0, 5, -1, 1]):
-        assert asked.satisfied(np.array([0, 0, 1, 1]))
-        assert not asked.satisfied(np.zeros(4, int))
+        assert asked.is_satisfied(np.array([0, 0, 1, 1]))
+        assert not asked.is_satisfied(np.zeros(4, int))
         assert not asked.additive
-        assert asked.infeasible(2) is None
+        assert asked.explain_infeasible(2) is None
 
 
 def test_p_holds_of_a_union_if_it_holds_of_one():
     asked = Sensitivity("x", np.array([0, 1, 0, 0]), 2)
-    assert asked.satisfied(np.zeros(4, int))
+    assert asked.is_satisfied(np.zeros(4, int))
     assert asked.additive
 
 
@@ -155,39 +161,41 @@ def test_what_is_called_infeasible_is(seed):
     rng = np.random.default_rng(seed)
     values = rng.integers(-3, 12, 6).tolist()
     for asked in (*both(2, 2, 0.6, values), *both(0.5, 2, 1, values, relative=True)):
-        refusal = asked.infeasible(2)
-        feasible = any(asked.satisfied(labels) for labels in partitions(6, 2))
+        refusal = asked.explain_infeasible(2)
+        feasible = any(asked.is_satisfied(labels) for labels in partitions(6, 2))
         assert refusal is None or not feasible
         assert refusal is None or "cannot be kept of 'x'" in refusal.problem
 
 
 def test_too_many_equal_values_are_infeasible_and_said_to_be():
     for asked in both(0, 2, 1, [7, 7, 7, 7, 8, 9]):
-        said = str(asked.infeasible(2))
+        said = str(asked.explain_infeasible(2))
         assert "4 of 6 records lie" in said
         assert "promise" in said
-    assert "m of at most 1" in str(both(0, 2, 1, [7, 7, 7, 7, 8, 9])[0].infeasible(2))
+    assert "m of at most 1" in str(
+        both(0, 2, 1, [7, 7, 7, 7, 8, 9])[0].explain_infeasible(2)
+    )
 
 
 @pytest.mark.parametrize(("alike", "refused"), [(3, False), (4, True)])
 def test_a_crowd_of_just_the_share_of_all_records_is_feasible(alike, refused):
     values = [7] * alike + list(range(10, 16 - alike))
     m, delta = both(0, 2, 1, values)  # alike <= 6 / 2 both
-    assert (m.infeasible(2) is not None) == refused
-    assert (delta.infeasible(2) is not None) == refused
+    assert (m.explain_infeasible(2) is not None) == refused
+    assert (delta.explain_infeasible(2) is not None) == refused
 
 
 @pytest.mark.parametrize(("alike", "refused"), [(3, False), (4, True)])
 def test_a_crowd_may_be_as_large_as_delta_leaves_room_for(alike, refused):
     values = [7] * alike + list(range(10, 14 - alike))
     delta = both(0, 2, 0.5, values)[1]  # alike <= 2 / 2 + 4 / 2
-    assert (delta.infeasible(2) is not None) == refused
+    assert (delta.explain_infeasible(2) is not None) == refused
 
 
 def test_a_crowd_too_large_for_the_groups_that_there_can_be():
     delta = both(0, 2, 0.8, [7, 7, 7, 10, 11])[1]  # 3 > .8 * 2 + .2 * 5, in 5 // 2
-    assert delta.infeasible(2) is not None
-    assert not any(delta.satisfied(labels) for labels in partitions(5, 2))
+    assert delta.explain_infeasible(2) is not None
+    assert not any(delta.is_satisfied(labels) for labels in partitions(5, 2))
 
 
 def test_a_share_just_above_what_floats_tell_apart_is_exact():
@@ -196,19 +204,22 @@ def test_a_share_just_above_what_floats_tell_apart_is_exact():
         "x", numbers([0, 1, 10, 11]), Fraction(1), exact(2 / 3 + 1e-16)
     )
     assert asked.delta == Fraction("0.6666666666666667")
-    assert asked.broken(np.arange(4), np.array([0, 4])).tolist() == [True]
+    assert asked.find_broken(np.arange(4), np.array([0, 4])).tolist() == [True]
 
 
 def test_a_share_smaller_than_floats_divide_by_is_exact():
     asked = Dissimilarity("x", numbers([1, 1, 1, 9]), Fraction(0), exact(5e-324))
-    assert asked.broken(np.arange(4), np.array([0, 2, 4])).tolist() == [True, False]
+    assert asked.find_broken(np.arange(4), np.array([0, 2, 4])).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_a_crowd_is_of_values_that_are_all_near_each_other():
     of = numbers([-10, -9, -8, 0, 8, 9, 10])
-    assert crowd(of, of.near(Fraction(1), relative=False)) == 2
-    assert crowd(of, of.near(Fraction(2), relative=False)) == 3
-    assert crowd(of, of.near(Fraction(1, 4), relative=True)) == 3
+    assert count_crowded(of, of.near(Fraction(1), relative=False)) == 2
+    assert count_crowded(of, of.near(Fraction(2), relative=False)) == 3
+    assert count_crowded(of, of.near(Fraction(1, 4), relative=True)) == 3
 
 
 @pytest.mark.parametrize(
@@ -224,7 +235,7 @@ def test_a_crowd_is_of_values_that_are_all_near_each_other():
 )
 def test_a_crowd_begins_nearest_to_zero(values, epsilon, relative, most):
     of = numbers(values)
-    assert crowd(of, of.near(exact(epsilon), relative=relative)) == most
+    assert count_crowded(of, of.near(exact(epsilon), relative=relative)) == most
 
 
 def test_numbers_of_any_kind_are_counted_exactly():
@@ -247,8 +258,8 @@ def test_truth_values_and_text_are_no_numbers(odd):
 
 
 def test_an_epsilon_is_one_for_all_or_one_for_each():
-    assert of_attribute(0.1, "pay", "proximity") == Fraction(1, 10)
-    assert of_attribute({"pay": 0.1, "age": 5}, "pay", "proximity") == Fraction(1, 10)
+    assert select_epsilon(0.1, "pay", "proximity") == Fraction(1, 10)
+    assert select_epsilon({"pay": 0.1, "age": 5}, "pay", "proximity") == Fraction(1, 10)
 
 
 def test_decimals_count_as_they_are_written():
@@ -324,8 +335,8 @@ def test_repr_shows_no_record():
 
 def test_what_all_records_together_lack_is_refused_with_what_they_have():
     codes = np.array([0, 1, 2, 0])
-    assert Sensitivity("x", codes, 3).infeasible(2) is None
-    refusal = Sensitivity("x", codes, 4).infeasible(2)
+    assert Sensitivity("x", codes, 3).explain_infeasible(2) is None
+    refusal = Sensitivity("x", codes, 4).explain_infeasible(2)
     assert refusal.problem == (
         "p-sensitive p >= 4 cannot be kept of 'x': all 4 records together have 3, and "
         "not every group can have more."
@@ -335,4 +346,4 @@ def test_what_all_records_together_lack_is_refused_with_what_they_have():
     class AtMost(Sensitivity):
         sign = "<="
 
-    assert "can have less." in AtMost("x", codes, 4).infeasible(2).problem
+    assert "can have less." in AtMost("x", codes, 4).explain_infeasible(2).problem

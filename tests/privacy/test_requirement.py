@@ -10,14 +10,14 @@ import pytest
 from privacy import slow
 
 from aggopt.privacy import t_closeness
-from aggopt.privacy.closeness import unwarned_of_constants
-from aggopt.privacy.distance import starts_of
+from aggopt.privacy.closeness import suppress_constant_warnings
+from aggopt.privacy.distance import compute_starts
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.privacy.models.p_sensitive import Sensitivity
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.nested import Nested
 from aggopt.privacy.ordered_attribute import Ordered
-from aggopt.privacy.requirement import LEAST, Check, broken_by
+from aggopt.privacy.requirement import LEAST, Check, find_broken_groups
 
 #        group 0     group 1     group 2
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2])
@@ -27,7 +27,7 @@ ENTROPY = exp(-(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3)))
 
 
 def runs(labels=LABELS):
-    return np.argsort(labels, kind="stable"), starts_of(np.bincount(labels))
+    return np.argsort(labels, kind="stable"), compute_starts(np.bincount(labels))
 
 
 def close(t=0.5, distance=None):
@@ -149,34 +149,34 @@ def test_what_is_short_is_zero_exactly_where_the_promise_is_kept():
         diverse(3),
         diverse(2, kind="entropy"),
     ):
-        short, broken = promise.short(*runs()), promise.broken(*runs())
+        short, broken = promise.measure_shortfall(*runs()), promise.find_broken(*runs())
         assert ((short > 0) == broken).all()
         assert broken.any()
 
 
 def test_what_is_short_is_a_share_of_diversity_or_the_distance_beyond_t():
-    assert diverse(4).short(*runs()).tolist() == [1 / 4, 2 / 4, 3 / 4]
+    assert diverse(4).measure_shortfall(*runs()).tolist() == [1 / 4, 2 / 4, 3 / 4]
     table = Ordered.of(CODES)
-    assert close(0.3).short(*runs()) == pytest.approx(
+    assert close(0.3).measure_shortfall(*runs()) == pytest.approx(
         np.maximum(0, table.emd(LABELS) - 0.3)
     )
 
 
 def test_what_is_short_by_less_than_rounding_is_short_all_the_same():
     worst = Ordered.of(CODES).largest(LABELS)
-    short = close(worst - Fraction(1, 10**30)).short(*runs())
+    short = close(worst - Fraction(1, 10**30)).measure_shortfall(*runs())
     assert short.tolist() == [0, 0, 1 / (1 + 2 * len(LABELS))]
 
 
 def test_a_record_may_be_in_several_groups():
     records, starts = np.array([0, 1, 2, 0, 3]), np.array([0, 3, 5])
-    assert diverse(2).broken(records, starts).tolist() == [False, True]
+    assert diverse(2).find_broken(records, starts).tolist() == [False, True]
     table = Ordered.of(CODES)
     far = [slow.between(CODES[of], CODES) for of in ([0, 1, 2], [0, 3])]
     assert far[0] < far[1]
     for t, broken in ((far[0] - Fraction(1, 999), 2), (far[0], 1), (far[1], 0)):
         apart = Closeness("pay", table, t)
-        assert apart.broken(records, starts).sum() == broken
+        assert apart.find_broken(records, starts).sum() == broken
 
 
 class Rounded(Diversity):
@@ -184,22 +184,22 @@ class Rounded(Diversity):
 
     low = 0.0
 
-    def found(self, records, starts):
-        return np.round(super().found(records, starts), 8) - self.low
+    def measure_groups(self, records, starts):
+        return np.round(super().measure_groups(records, starts), 8) - self.low
 
 
 def test_entropy_is_decided_exactly_whatever_rounding_makes_of_it(monkeypatch):
     odd, even = np.arange(30001) % 2, np.arange(30000) % 2
-    assert not Rounded("pay", odd, 2, "entropy").satisfied(odd * 0)
-    assert Rounded("pay", even, 2, "entropy").satisfied(even * 0)
+    assert not Rounded("pay", odd, 2, "entropy").is_satisfied(odd * 0)
+    assert Rounded("pay", even, 2, "entropy").is_satisfied(even * 0)
     monkeypatch.setattr(Rounded, "low", 1e-9)
-    assert Rounded("pay", even, 2, "entropy").satisfied(even * 0)
-    assert not Rounded("pay", even, 2).satisfied(even * 0)
+    assert Rounded("pay", even, 2, "entropy").is_satisfied(even * 0)
+    assert not Rounded("pay", even, 2).is_satisfied(even * 0)
 
 
 def test_of_several_groups_each_entropy_is_decided_exactly():
     codes = np.append([0, 1], np.arange(30001) % 2)
-    broken = Diversity("pay", codes, 2, "entropy").broken(
+    broken = Diversity("pay", codes, 2, "entropy").find_broken(
         np.arange(30003), np.array([0, 2, 30003])
     )
     assert broken.tolist() == [False, True]
@@ -208,15 +208,15 @@ def test_of_several_groups_each_entropy_is_decided_exactly():
 def test_a_factor_smaller_than_floats_divide_by_is_exact():
     tiny = 5e-324  # of 10^324 parts: no float counts them
     asked = Diversity("pay", CODES, 2, "recursive", c=tiny)
-    assert asked.found(*runs()).tolist() == [0, 0, 0]
+    assert asked.measure_groups(*runs()).tolist() == [0, 0, 0]
 
 
 def test_groups_are_those_of_the_records_that_are_passed():
     labels, codes = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 0])
     for asked in (Sensitivity("pay", codes, 2), Diversity("pay", codes, 2)):
-        assert asked.broken(*runs(labels)).tolist() == [False, True]
-        assert asked.found(*runs(labels)).tolist() == [2, 1]
-        assert asked.found(*runs(labels)).dtype == float
+        assert asked.find_broken(*runs(labels)).tolist() == [False, True]
+        assert asked.measure_groups(*runs(labels)).tolist() == [2, 1]
+        assert asked.measure_groups(*runs(labels)).dtype == float
 
 
 def test_repr_shows_no_record():
@@ -233,7 +233,7 @@ def test_entropy_is_decided_in_whole_numbers(least):
         codes = np.repeat(np.arange(4), counts)
         group = Diversity("x", np.append(codes, 3), least, "entropy")
         reached = size**size >= least**size * prod(c**c for c in counts if c)
-        broken = group.broken(np.arange(size), np.array([0, size]))
+        broken = group.find_broken(np.arange(size), np.array([0, size]))
         assert broken.tolist() == [not reached]
 
 
@@ -241,9 +241,9 @@ def test_a_group_is_broken_that_breaks_any_requirement():
     labels = np.tile(np.arange(4), 2)
     one = Sensitivity("a", np.array([0, 0, 0, 0, 1, 0, 1, 0]), 2)
     two = Sensitivity("b", np.array([0, 0, 0, 0, 1, 1, 0, 0]), 2)
-    assert broken_by((one,), labels).tolist() == [False, True, False, True]
-    assert broken_by((one, two), labels).tolist() == [False, True, True, True]
-    nothing = broken_by((), labels)
+    assert find_broken_groups((one,), labels).tolist() == [False, True, False, True]
+    assert find_broken_groups((one, two), labels).tolist() == [False, True, True, True]
+    nothing = find_broken_groups((), labels)
     assert (nothing.tolist(), nothing.dtype) == ([False] * 4, np.bool_)
 
 
@@ -254,42 +254,43 @@ class AtMost(Sensitivity):
 def test_the_extreme_is_that_of_the_group_that_protects_least():
     found = np.array([3.0, 1.0, 2.0])
     for kind, worst in ((Sensitivity, 1.0), (AtMost, 3.0)):
-        extreme = kind("x", CODES, 2).extreme(*runs(), found)
+        extreme = kind("x", CODES, 2).find_worst(*runs(), found)
         assert (extreme, type(extreme)) == (worst, float)
 
 
 def test_what_is_short_of_a_count_that_must_stay_below():
     # groups of 3, 2 and 1 values, 2 asked for at most; broken says fewer than 2
-    found = AtMost("x", CODES, 2).short(*runs())
+    found = AtMost("x", CODES, 2).measure_shortfall(*runs())
     assert found.tolist() == [0, 0, LEAST]
 
 
 def test_p_of_two_is_still_a_promise():
     asked = Sensitivity("x", np.array([0, 1, 0]), 3)
     assert (
-        asked.infeasible(2).fix == "promise p of at most 2, or drop it, as identifier."
+        asked.explain_infeasible(2).fix
+        == "promise p of at most 2, or drop it, as identifier."
     )
-    alone = Sensitivity("x", np.zeros(3, int), 2).infeasible(2)
+    alone = Sensitivity("x", np.zeros(3, int), 2).explain_infeasible(2)
     assert alone.fix.startswith("promise p of at most 1, that is none, or")
 
 
 def test_uniform_values_are_no_more_diverse_in_another_sense():
-    asked = Diversity("x", np.array([0, 1, 2]), 4, "entropy").infeasible(2)
+    asked = Diversity("x", np.array([0, 1, 2]), 4, "entropy").explain_infeasible(2)
     assert asked.fix == "promise l of at most 3, or drop the attribute, as identifier."
 
 
 class Fewer(AtMost):
-    def broken(self, records, starts):
-        return self.found(records, starts) > self.p
+    def find_broken(self, records, starts):
+        return self.measure_groups(records, starts) > self.p
 
 
 def test_what_is_beyond_a_count_is_a_share_of_it():
     # groups of 3, 2 and 1 values
-    assert Fewer("x", CODES, 1).short(*runs()).tolist() == [2, 1, 0]
+    assert Fewer("x", CODES, 1).measure_shortfall(*runs()).tolist() == [2, 1, 0]
 
 
 def test_only_the_warning_of_constant_values_is_kept_back():
-    with unwarned_of_constants():
+    with suppress_constant_warnings():
         assert t_closeness([0, 0, 1], [7, 7, 7]) == 0
-    with unwarned_of_constants(), pytest.raises(RuntimeWarning, match="one value"):
+    with suppress_constant_warnings(), pytest.raises(RuntimeWarning, match="one value"):
         warnings.warn("it has one value only", RuntimeWarning, stacklevel=1)

@@ -20,16 +20,16 @@ from aggopt.privacy import (
     recursive_cl,
 )
 from aggopt.privacy import t_closeness as t
-from aggopt.privacy._near_values import of_attribute
-from aggopt.privacy.distance import require_exact, threshold
+from aggopt.privacy._near_values import select_epsilon
+from aggopt.privacy.distance import read_threshold, require_exact
 from aggopt.privacy.exact_order import Numbers
 from aggopt.privacy.models.dissimilarity import Dissimilarity
 from aggopt.privacy.models.epsilon_m import Proximity
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.privacy.models.p_sensitive import Sensitivity
-from aggopt.privacy.nested import parents
+from aggopt.privacy.nested import read_parents
 from aggopt.privacy.ordered_attribute import Ordered
-from aggopt.privacy.value_levels import levels_of
+from aggopt.privacy.value_levels import assign_levels
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 G, V = [0, 0, 1], [1, 2, 3]
@@ -40,7 +40,7 @@ CROWDED = Numbers.of([7, 8, 9], np.array([0, 0, 0, 0, 1, 2]))
 
 
 def infeasible(requirement):
-    raise requirement.infeasible(2)
+    raise requirement.explain_infeasible(2)
 
 
 REFUSED = {
@@ -52,15 +52,15 @@ REFUSED = {
     "an order without use": lambda: t(G, V, order=[1], distance="equal"),
     "a tree without use": lambda: t(G, V, tree=TREE),
     "no tree": lambda: t(G, V, distance="hierarchical"),
-    "a tree that is none": lambda: parents([1]),
-    "a tree that is empty": lambda: parents({}),
-    "a tree of two kinds": lambda: parents({"a": [1], 1: "b"}),
-    "a node named twice": lambda: parents({"a": [1], "b": [1]}),
-    "a branch that is empty": lambda: parents({"a": [], "b": [1]}),
-    "a branch of no shape": lambda: parents({"a": np.array([]), "b": [1]}),
-    "a node that is no name": lambda: parents({"a": [[1]]}),
-    "two roots": lambda: parents({1: "a", 2: "b"}),
-    "a circle": lambda: parents({1: "a", 2: 3, 3: 2}),
+    "a tree that is none": lambda: read_parents([1]),
+    "a tree that is empty": lambda: read_parents({}),
+    "a tree of two kinds": lambda: read_parents({"a": [1], 1: "b"}),
+    "a node named twice": lambda: read_parents({"a": [1], "b": [1]}),
+    "a branch that is empty": lambda: read_parents({"a": [], "b": [1]}),
+    "a branch of no shape": lambda: read_parents({"a": np.array([]), "b": [1]}),
+    "a node that is no name": lambda: read_parents({"a": [[1]]}),
+    "two roots": lambda: read_parents({1: "a", 2: "b"}),
+    "a circle": lambda: read_parents({1: "a", 2: 3, 3: 2}),
     "values that are no leaves": lambda: t(
         G, ["a", "flu", "b"], distance="hierarchical", tree=TREE
     ),
@@ -91,11 +91,11 @@ REFUSED = {
     "no table": lambda: find_groups(pl.LazyFrame({"a": V})),
     "c of nothing": lambda: recursive_cl(G, V, 0),
     "c that is no number": lambda: recursive_cl(G, V, "3"),
-    "t beyond": lambda: threshold(1.5),
-    "t that is no number": lambda: threshold("0.1"),
+    "t beyond": lambda: read_threshold(1.5),
+    "t that is no number": lambda: read_threshold("0.1"),
     "too many records": lambda: require_exact(3_000_000, 2_000_000),
-    "one level": lambda: levels_of(np.array(V), 1),
-    "ends that do not ascend": lambda: levels_of(np.array(V), [2, 1]),
+    "one level": lambda: assign_levels(np.array(V), 1),
+    "ends that do not ascend": lambda: assign_levels(np.array(V), [2, 1]),
     "labels where neighbours count": lambda: n_t_closeness(G, V, 2),
     "no column where neighbours count": lambda: n_t_closeness(NO_COLUMN, V, 2),
     "missing where neighbours count": lambda: n_t_closeness(
@@ -125,7 +125,7 @@ REFUSED = {
     "epsilon that is no number": lambda: epsilon_m(G, V, "1"),
     "relative that is no truth value": lambda: epsilon_m(G, V, 1, relative="no"),
     "numbers that are none": lambda: epsilon_m(G, [1, "a", np.inf], 1),
-    "no epsilon of an attribute": lambda: of_attribute({"a": 1}, "b", "proximity"),
+    "no epsilon of an attribute": lambda: select_epsilon({"a": 1}, "b", "proximity"),
     "infeasible: m": lambda: infeasible(Proximity("pay", CROWDED, Fraction(0), 2)),
     "infeasible: delta": lambda: infeasible(
         Dissimilarity("pay", CROWDED, Fraction(1, 2), Fraction(1))

@@ -35,7 +35,7 @@ def test_it_never_loses_more_and_keeps_what_held(seed, n, k):
     found, ended = search_with_checks(X, merged, k, asked, Deadline(None))
     assert ended
     assert loss(X, found) <= loss(X, merged) * (1 + 1e-12)
-    assert asked[0].satisfied(found)
+    assert asked[0].is_satisfied(found)
     assert np.bincount(found).min() >= k
 
 
@@ -48,7 +48,7 @@ def test_a_record_goes_where_it_belongs_unless_that_breaks_a_requirement():
     kept, _ = search_with_checks(
         X, labels, 2, [Diversity("x", codes, 2)], Deadline(None)
     )
-    assert Diversity("x", codes, 2).satisfied(kept)
+    assert Diversity("x", codes, 2).is_satisfied(kept)
     assert (search_with_checks(X, same, 2, [], Deadline(None))[0] == same).all()
 
 

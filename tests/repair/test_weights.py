@@ -31,9 +31,9 @@ def repaired(name, *asked, weights=W):
 
 @pytest.mark.parametrize("name", ["merge", "search"])
 def test_dominance_is_kept_and_squares_are_weighted(name):
-    assert ASKED.broken(np.argsort(LABELS), np.arange(0, 61, 3)).any()
+    assert ASKED.find_broken(np.argsort(LABELS), np.arange(0, 61, 3)).any()
     found = repaired(name)
-    assert ASKED.satisfied(found.labels)
+    assert ASKED.is_satisfied(found.labels)
     assert found.sizes.min() >= 3
     proof = found.certificate
     assert proof.objective == pytest.approx(compute_sse(Z, found.labels, W))

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from aggopt.algorithms.lagrangian import dual_optimum as module
 from aggopt.algorithms.lagrangian.branch_and_bound import with_cardinality_row
-from aggopt.algorithms.lagrangian.dual_function import bound
+from aggopt.algorithms.lagrangian.dual_function import bound_dual
 from aggopt.algorithms.lagrangian.dual_optimum import (
     DualOptimum,
     maximise,
@@ -52,7 +52,7 @@ def by_nelder_mead(program):
     box = compute_implied_box(program)
 
     def fall(y):
-        return -bound(program, box, np.array([*y, 0.0]))
+        return -bound_dual(program, box, np.array([*y, 0.0]))
 
     fine = {"xatol": 1e-10, "fatol": 1e-10}
     return -minimize(fall, np.zeros(2), method="Nelder-Mead", options=fine).fun
@@ -69,7 +69,7 @@ def test_equal_values_and_an_outlier_have_their_bound(delta):
     assert not maximise(program, box, start, cold(program), ENOUGH, 400).converged
     found, reached = maximise_dual(program, box, start, cold(program), ENOUGH, np.inf)
     assert found.converged
-    assert reached == bound(program, box, found.y)
+    assert reached == bound_dual(program, box, found.y)
     assert reached == pytest.approx(by_nelder_mead(program), rel=1e-8)
 
 
@@ -98,8 +98,8 @@ def test_ellipsoids_reach_what_newton_reaches(program, radius):
     y = np.array([0.3, -0.2, 0.0])
     taken = maximise_by_ellipsoids(program, box, y, radius, ENOUGH, np.inf, 2000)
     assert 10 < taken < 1000
-    high = bound(program, box, newton.y)
-    assert bound(program, box, y) == pytest.approx(high, rel=1e-7)
+    high = bound_dual(program, box, newton.y)
+    assert bound_dual(program, box, y) == pytest.approx(high, rel=1e-7)
 
 
 def test_ellipsoids_stop_at_a_ceiling_and_at_a_limit():
@@ -107,7 +107,7 @@ def test_ellipsoids_stop_at_a_ceiling_and_at_a_limit():
     box = compute_implied_box(program)
     assert maximise_by_ellipsoids(program, box, few, 100.0, ENOUGH, np.inf, 7) == 7
     taken = maximise_by_ellipsoids(program, box, low, 100.0, ENOUGH, 300.0, 2000)
-    assert 300 <= bound(program, box, low) < 341
+    assert 300 <= bound_dual(program, box, low) < 341
     assert taken < 40
 
 
@@ -115,7 +115,7 @@ def test_what_reaches_the_ceiling_is_not_climbed():
     program = outlier()
     box, start = compute_implied_box(program), np.zeros(3)
     first = maximise(program, box, start, cold(program), ENOUGH, 400)
-    low = bound(program, box, first.y)
+    low = bound_dual(program, box, first.y)
     assert maximise_dual(program, box, start, cold(program), ENOUGH, low)[1] == low
     between = maximise_dual(program, box, start, cold(program), ENOUGH, low + 1)
     assert low + 1 <= between[1] < 341.2
@@ -129,6 +129,6 @@ def test_shares_that_are_not_found_lose_no_bound(monkeypatch):
     stalled = DualOptimum(start, 1.0, 5, False)
     monkeypatch.setattr(module, "maximise", lambda *given: stalled)
     found, reached = maximise_dual(program, box, start, 1.0, ENOUGH, np.inf)
-    assert reached == bound(program, box, found.y)
+    assert reached == bound_dual(program, box, found.y)
     assert reached == pytest.approx(by_nelder_mead(program), rel=1e-8)
     assert found.evaluations > 10

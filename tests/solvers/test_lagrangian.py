@@ -219,9 +219,9 @@ def test_what_is_handed_on_bounds_the_cardinalities_beyond(seed):
 
 
 def dual_value(program, box, y):
-    from aggopt.algorithms.lagrangian.dual_function import bound
+    from aggopt.algorithms.lagrangian.dual_function import bound_dual
 
-    return bound(program, box, y)
+    return bound_dual(program, box, y)
 
 
 def test_where_one_interval_ends_and_another_begins_nobody_is_near():

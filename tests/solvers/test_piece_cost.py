@@ -9,7 +9,7 @@ from aggopt.algorithms.stiefel.bound import (
     Dual,
     Tangents,
     improve_tangents,
-    prove_bound,
+    prove_joint_bound,
 )
 from aggopt.algorithms.stiefel.cost import PieceCost
 from aggopt.algorithms.stiefel.descent import search_by_annealing
@@ -47,7 +47,7 @@ def test_three_groups_get_the_best_of_all_points_and_no_bound_is_above(kind, see
     for size in (0.0, 0.1, 1.0):
         T, p = rng.normal(size=(2, 2)) * size, rng.normal(size=(3, 2))
         y = Tangents(rng.normal(size=2), rng.normal(size=(1, 2)), T, p)
-        assert prove_bound(data, y) <= best
+        assert prove_joint_bound(data, y) <= best
 
 
 @kinds
@@ -57,7 +57,7 @@ def test_no_bound_is_above_a_point_of_three_attributes(kind, seed):
     rng = np.random.default_rng(seed)
     best = min(cost_of(kind, data, rotation(data, rng)) for _ in range(200))
     tangents, _ = improve_tangents(data, PieceCost.of(data), data.means, Deadline(None))
-    assert prove_bound(data, tangents) <= best
+    assert prove_joint_bound(data, tangents) <= best
 
 
 def test_a_global_solver_finds_no_less_and_no_bound_is_above_it():
@@ -95,7 +95,9 @@ def test_the_bound_rises_along_its_gradient(kind, seed):
     dual = Dual(data, PieceCost.of(data), data.means, 0.1)
     flat = rng.normal(size=2 + 2 + 4 + 10)
     value, slope = dual(flat)
-    assert -value <= prove_bound(data, dual.unpack_vector(flat)) + 1e-9 * abs(value)
+    assert -value <= prove_joint_bound(data, dual.unpack_vector(flat)) + 1e-9 * abs(
+        value
+    )
     for i in range(len(flat)):
         step = np.zeros(len(flat))
         step[i] = 1e-6

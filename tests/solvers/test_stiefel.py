@@ -18,17 +18,17 @@ from aggopt.algorithms.stiefel.bound import (
     Tangents,
     fit_multipliers,
     improve_tangents,
-    prove_bound,
+    prove_joint_bound,
 )
 from aggopt.algorithms.stiefel.cost import Cost
-from aggopt.algorithms.stiefel.descent import descend, search_by_annealing
+from aggopt.algorithms.stiefel.descent import descend_manifold, search_by_annealing
 from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
 from aggopt.algorithms.stiefel.run import JointSearch, solve_separately, stack_optima
 from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
 from aggopt.models import p3m_joint as model
-from aggopt.models.shared.joint import find_nearest
+from aggopt.models.shared.joint import find_nearest_matrix
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.run_solver import run_here
@@ -66,9 +66,9 @@ def test_any_tangents_prove_a_bound(seed):
     for size in (0.0, 0.1, 1.0, 10.0):
         T, p = rng.normal(size=(2, 2)) * size, rng.normal(size=(3, 2))
         y = Tangents(rng.normal(size=2), rng.normal(size=(1, 2)), T, p)
-        assert prove_bound(data, y) <= best
+        assert prove_joint_bound(data, y) <= best
         everywhere, *_ = Dual(data, Cost.of(data), data.means, 1e-9).at(y)  # no box
-        assert everywhere <= prove_bound(data, y) + 1e-6 * abs(everywhere)
+        assert everywhere <= prove_joint_bound(data, y) + 1e-6 * abs(everywhere)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.9])
@@ -80,7 +80,7 @@ def test_no_bound_is_above_a_point_of_three_attributes(seed, alpha):
     best = min(cost_of(data, rotation(data, rng)) for _ in range(300))
     assert found.bound <= cost_of(data, found.reading) <= best
     tangents, _ = improve_tangents(data, Cost.of(data), data.means, Deadline(None))
-    assert prove_bound(data, tangents) <= best
+    assert prove_joint_bound(data, tangents) <= best
 
 
 @seeds
@@ -88,10 +88,12 @@ def test_multipliers_are_ascended_from_those_of_the_attributes_apart(seed):
     data = instance(seed, n=60, d=3, m=12, alpha=0.6)
     apart, cost = solve_separately(data), Cost.of(data)
     c = stack_optima(data, apart)
-    begun = prove_bound(data, fit_multipliers(data, cost, c))
+    begun = prove_joint_bound(data, fit_multipliers(data, cost, c))
     ascent, _ = improve_tangents(data, cost, c, Deadline(None))
     assert (
-        begun < sum(found.bound for found in apart) < 1.001 * prove_bound(data, ascent)
+        begun
+        < sum(found.bound for found in apart)
+        < 1.001 * prove_joint_bound(data, ascent)
     )
 
 
@@ -120,7 +122,9 @@ def test_under_a_growing_penalty_mean_and_covariance_are_all_but_kept(seed):
 def test_the_quick_projection_is_the_careful_one(seed):
     data = instance(seed, d=3, m=6)
     A = np.random.default_rng(seed).normal(size=(6, 3))
-    assert Manifold(data).nearest(A) == pytest.approx(find_nearest(data, A), abs=1e-12)
+    assert Manifold(data).nearest(A) == pytest.approx(
+        find_nearest_matrix(data, A), abs=1e-12
+    )
 
 
 @seeds
@@ -213,7 +217,7 @@ def test_a_local_optimum_is_stationary(seed):
     data = instance(seed, n=60, d=3, m=12)
     cost, space = Cost.of(data), Manifold(data)
     A = space.nearest(space.weight * data.means)
-    best = descend(cost, space, A, Deadline(None))
+    best = descend_manifold(cost, space, A, Deadline(None))
     assert best.value <= cost.value(A / space.weight)
     c = best.A / space.weight
     free = space.tangent(best.A, cost.slope(c) / space.weight)

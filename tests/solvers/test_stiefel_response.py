@@ -19,14 +19,14 @@ from aggopt.algorithms.stiefel.bound import (
     Tangents,
     fit_multipliers,
     improve_tangents,
-    prove_bound,
+    prove_joint_bound,
 )
 from aggopt.algorithms.stiefel.cost import Cost, build_cost
 from aggopt.algorithms.stiefel.descent import search_by_annealing
 from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_joint, p3m_onesided_joint, satisfaction_joint
-from aggopt.models.shared.joint import find_nearest
+from aggopt.models.shared.joint import find_nearest_matrix
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.run_solver import run_here
@@ -55,7 +55,7 @@ def test_four_groups_get_the_best_of_all_points_and_no_bound_is_above(kind, seed
     assert found.bound <= best
     assert rows_missed(data, found.reading) < 1e-9
     tangents, _ = improve_tangents(data, build_cost(data), data.means, Deadline(None))
-    assert prove_bound(data, tangents) <= best
+    assert prove_joint_bound(data, tangents) <= best
 
 
 @seeds
@@ -66,9 +66,9 @@ def test_any_tangents_prove_a_bound(seed):
     for size in (0.0, 0.1, 1.0, 10.0):
         T, p = rng.normal(size=(2, 2)) * size, rng.normal(size=(4, 2))
         y = Tangents(rng.normal(size=2), rng.normal(size=(2, 2)), T, p)
-        assert prove_bound(data, y) <= best
+        assert prove_joint_bound(data, y) <= best
         everywhere, *_ = Dual(data, Cost.of(data), data.means, 1e-9).at(y)  # no box
-        assert everywhere <= prove_bound(data, y) + 1e-6 * abs(everywhere)
+        assert everywhere <= prove_joint_bound(data, y) + 1e-6 * abs(everywhere)
 
 
 @seeds
@@ -76,7 +76,9 @@ def test_multipliers_of_its_rows_prove_more(seed):
     plain = instance(seed, n=60, d=3, m=12, alpha=0.6)
     data, cost = beside(plain, seed), Cost.of(plain)
     none, more = (
-        prove_bound(own, improve_tangents(own, cost, own.means, Deadline(None))[0])
+        prove_joint_bound(
+            own, improve_tangents(own, cost, own.means, Deadline(None))[0]
+        )
         for own in (plain, data)
     )
     assert more > none
@@ -102,7 +104,7 @@ def test_the_nearest_point_keeps_the_rows_and_tangents_do(seed):
     far = rng.normal(size=(7, 3))
     A = space.nearest(far)
     assert rows_missed(data, A / space.weight) < 1e-12
-    assert find_nearest(data, far) == pytest.approx(A, abs=1e-12)
+    assert find_nearest_matrix(data, far) == pytest.approx(A, abs=1e-12)
     closest = np.sum((A - far) ** 2)
     for _ in range(50):
         other = space.weight * rotation(data, rng)

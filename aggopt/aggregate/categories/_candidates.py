@@ -56,11 +56,11 @@ class Candidates:
 
     @classmethod
     def all_nodes(
-        cls, of: Categories, labels: Labels, weights: F64 | None = None
+        cls, categories: Categories, labels: Labels, weights: F64 | None = None
     ) -> "Candidates":
         """Return all nodes of an attribute, including nodes of no record."""
-        nodes = np.arange(len(of.domain.nodes))[:, None]
-        return cls((of,), nodes, of.codes, labels, weights)
+        nodes = np.arange(len(categories.domain.nodes))[:, None]
+        return cls((categories,), nodes, categories.codes, labels, weights)
 
     @cached_property
     def unit(self) -> float:
@@ -77,7 +77,8 @@ class Candidates:
         (groups, q): whole numbers, so that equal losses are equal, unless a user gave
         the distances, or records have weights.
         """
-        groups, width = int(self.labels.max()) + 1, len(self.nodes)
+        groups = int(self.labels.max()) + 1
+        width = len(self.nodes)
         require_memory(32 * groups * width, f"{width} candidates of {groups} groups")
         total = np.zeros((groups, width))
         for categories, nodes in zip(self.of, self.nodes.T, strict=True):
@@ -112,7 +113,8 @@ class Candidates:
         )
 
     def _count_crossed(self, row: I64, column: I64, shape: tuple[int, int]) -> F64:
-        cell, cells = row * shape[1] + column, shape[0] * shape[1]
+        cell = row * shape[1] + column
+        cells = shape[0] * shape[1]
         counts = np.bincount(cell, self.weights, minlength=cells)
         return counts.reshape(shape).astype(np.float64)
 

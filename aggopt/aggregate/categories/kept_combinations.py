@@ -22,7 +22,7 @@ from aggopt.encoding.typed_column import MOMENT, NUMBER, TypedColumn
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models import Model
 from aggopt.models import frequencies as model
-from aggopt.privacy.value_levels import equally_filled
+from aggopt.privacy.value_levels import fill_equally
 from aggopt.solvers import Certificate, Status, choose
 from aggopt.solvers.certificate import Answer, choose_gap_size, is_gap_closed
 from aggopt.solvers.options import check_time_limit
@@ -32,13 +32,15 @@ FEASIBLE = 1e-6  # records: what adding up may miss
 
 
 def certify_choice(
-    model: Model, data: Any, picked: I64, found: Answer, unit: float, seconds: float
+    model: Model, data: Any, picked: I64, answer: Answer, unit: float, seconds: float
 ) -> Certificate:
     """Return what holds of a choice (groups,); `unit` of the objective are 1."""
     at = model.point(data, picked)
-    objective, missed = model.objective(data, at), model.violation(data, at)
-    status, bound = found.status, found.bound
-    if status.usable and (found.reading is None or missed > FEASIBLE):
+    objective = model.objective(data, at)
+    missed = model.violation(data, at)
+    status = answer.status
+    bound = answer.bound
+    if status.usable and (answer.reading is None or missed > FEASIBLE):
         status = Status.FAILED
     size = choose_gap_size(objective, _find_least_cost(data))
     near = bound is not None and is_gap_closed(objective, bound, size)
@@ -49,10 +51,10 @@ def certify_choice(
     if (status.is_open or status is Status.UNANSWERED) and near:
         status = Status.OPTIMAL
     proven = None if bound is None else min(bound, objective) / unit
-    by = found.solver
+    by = answer.solver
     figures = (objective / unit, proven, missed, by, seconds)
     relative = None if size is None or bound is None else size / unit
-    return Certificate(status, *figures, iterations=found.iterations, size=relative)
+    return Certificate(status, *figures, iterations=answer.iterations, size=relative)
 
 
 def _find_least_cost(data: Any) -> float:
@@ -129,7 +131,7 @@ def _encode_series(series: Any, n: int) -> I64:
     present = ~column.absent
     if column.what in (NUMBER, MOMENT) and len(distinct) > LEVELS:
         codes = codes.copy()
-        codes[present] = equally_filled(column.entries[present], LEVELS)
+        codes[present] = fill_equally(column.entries[present], LEVELS)
     elif len(distinct) > max(2, n / 2):
         raise JobError(
             f"The attribute beside has {len(distinct)} different values among {n} "
@@ -157,32 +159,36 @@ class KeepingOptions(NamedTuple):
 
 
 def choose_combinations(
-    of: Sequence[Categories], groups: npt.ArrayLike, how: KeepingOptions
+    categories: Sequence[Categories], groups: npt.ArrayLike, options: KeepingOptions
 ) -> tuple[PublishedCategories, ...]:
     """Return the categories of each attribute, chosen together."""
     clock = Deadline(None)
-    require_seed(how.seed)
-    check_time_limit(how.time_limit)
-    solver = choose(how.solver, *model.MODEL.kinds)
-    label = numbered_groups(groups, len(of[0].codes))
-    mean_weights = scale_to_mean_one(check_weights(how.weights, len(label)))
-    beside = read_cross_table_values(how.with_, len(label))
-    many_cells = len(of) > 1 or how.with_ is not None
-    allowed, price = read_slack_or_price(how.slack, how.price, many_cells=many_cells)
+    require_seed(options.seed)
+    check_time_limit(options.time_limit)
+    solver = choose(options.solver, *model.MODEL.kinds)
+    label = numbered_groups(groups, len(categories[0].codes))
+    mean_weights = scale_to_mean_one(check_weights(options.weights, len(label)))
+    beside = read_cross_table_values(options.with_, len(label))
+    many_cells = len(categories) > 1 or options.with_ is not None
+    allowed, price = read_slack_or_price(
+        options.slack, options.price, many_cells=many_cells
+    )
     require_near(allowed, weighted=mean_weights is not None)
     turn = draw_permutation(
-        derive_secret(how.seed), "symmetric groups", int(label.max()) + 1
+        derive_secret(options.seed), "symmetric groups", int(label.max()) + 1
     )
-    candidates = Candidates.observed(of, turn[label], mean_weights)
+    candidates = Candidates.observed(categories, turn[label], mean_weights)
     data = build_frequency_data(candidates, beside, allowed, price)
-    limits: Any = {"time_limit": how.time_limit, "options": how.options}
+    limits: Any = {"time_limit": options.time_limit, "options": options.options}
     answer = run_solver(model.MODEL, data, solver, None, **limits)
     if answer.bound is not None:  # of losses that are whole numbers
         answer = replace(answer, bound=model.round_bound_up(data, answer.bound))
     picked = answer.reading
     if picked is None:
         losses = candidates.losses
-        picked = choose_at_random(losses == losses.min(axis=1, keepdims=True), how.seed)
+        picked = choose_at_random(
+            losses == losses.min(axis=1, keepdims=True), options.seed
+        )
     proof = certify_choice(
         model.MODEL, data, picked, answer, candidates.unit, clock.spent
     )

@@ -78,12 +78,12 @@ def medoids(
     """
     clock = Deadline(None)
     require_seed(seed)
-    of = read_attributes(attributes)
-    label = numbered_groups(groups, len(of[0].codes))
+    encoded = read_attributes(attributes)
+    label = numbered_groups(groups, len(encoded[0].codes))
     mean_weights = scale_to_mean_one(check_weights(weights, len(label)))
-    candidates = Candidates.observed(of, label, mean_weights)
+    candidates = Candidates.observed(encoded, label, mean_weights)
     away = np.zeros(len(label))
-    for categories in of:
+    for categories in encoded:
         m = categories.domain.m
         steps = categories.domain.steps[:m, :m] * (
             candidates.unit / categories.domain.unit
@@ -258,7 +258,8 @@ def _find_allowed(candidates: Candidates, publish: str) -> Bool:
 def _find_avoided(candidates: Candidates, avoid: Collection[Hashable]) -> Bool:
     """Return which candidates (1, q) are to be avoided."""
     (categories,) = candidates.of
-    names, gone = categories.domain.nodes, frozenset(avoid)
+    names = categories.domain.nodes
+    gone = frozenset(avoid)
     return np.array([[names[node] in gone for node in candidates.nodes[:, 0]]])
 
 

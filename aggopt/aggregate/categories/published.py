@@ -172,7 +172,8 @@ def published_loss(
     """
     clock = Deadline(None)
     parts: Any = getattr(published, "attributes", published)
-    n, attributes = len(encoded), encoded.attributes
+    n = len(encoded)
+    attributes = encoded.attributes
     k = check_group_size(k, n)
     if len(parts) != len(attributes) or any(len(p.labels) != n for p in parts):
         raise JobError(
@@ -189,10 +190,12 @@ def published_loss(
     return Certificate(status, total, bound, 0.0, "neighbour bound", clock.spent)
 
 
-def _sum_distances(attribute: EncodedAttribute, made: PublishedCategories) -> float:
+def _sum_distances(
+    attribute: EncodedAttribute, published: PublishedCategories
+) -> float:
     """Return the total distance of records from their published categories."""
     domain = attribute.domain
-    steps = domain.steps[attribute.codes, made.choice[made.labels]]
+    steps = domain.steps[attribute.codes, published.choice[published.labels]]
     return float(steps.sum() / domain.unit)
 
 
@@ -201,7 +204,8 @@ def _scale_coordinates(encoded: Encoded, k: int) -> F64:
 
     s is the size of the smallest group; that of the only one where two have no room.
     """
-    n, coordinates = len(encoded), encoded.coordinates.copy()
+    n = len(encoded)
+    coordinates = encoded.coordinates.copy()
     s = n if n < 2 * k else k
     for attribute in encoded.attributes:
         if s > 1 and attribute.domain.kind != "distances":

@@ -67,9 +67,9 @@ def read_distances(delta: npt.ArrayLike | None, categories: Categories) -> F64:
     return distances
 
 
-def spread_number(name: str, given: npt.ArrayLike, n: int) -> F64:
+def spread_number(name: str, values: npt.ArrayLike, n: int) -> F64:
     """Return one number from 0 up for each of n records."""
-    numbers = np.asarray(given)
+    numbers = np.asarray(values)
     if numbers.dtype.kind not in "iuf" or numbers.shape not in ((), (n,)):
         raise JobError(
             f"{name} has shape {numbers.shape} and type {numbers.dtype}.",
@@ -101,7 +101,7 @@ def require_budget(budget: float | None) -> None:
 
 
 def require_choice(
-    domain: Domain, asked: F64, insisted: F64, budget: float | None
+    domain: Domain, distances: F64, importance: F64, budget: float | None
 ) -> None:
     """Refuse distances and importances (n,) if only a budget would decide.
 
@@ -111,8 +111,8 @@ def require_choice(
         No budget is given, and all requests are equal, of names without an order or a
         tree.
     """
-    same = np.ptp(insisted) == 0 and (asked > 0).all()
-    if budget is None and domain.kind == "nominal" and same:
+    is_decided_by_cost = np.ptp(importance) == 0 and (distances > 0).all()
+    if budget is None and domain.kind == "nominal" and is_decided_by_cost:
         raise JobError(
             "All records ask for the same, of names without an order or a tree: who is "
             "satisfied is then just who is lost, and only the budget decides.",
@@ -244,7 +244,8 @@ def _choose_categories(
     base = solve_choice(plain, time_limit)
     if base.reading is None:
         picked = candidates.losses.argmin(axis=1)
-        frequency_model, unit = frequencies.MODEL, candidates.unit
+        frequency_model = frequencies.MODEL
+        unit = candidates.unit
         return picked, certify_choice(
             frequency_model, plain, picked, base, unit, clock.spent
         )
@@ -263,7 +264,7 @@ def _choose_categories(
 def _build_wish_data(
     plain: frequencies.Data,
     candidates: Candidates,
-    asked: F64,
+    distances: F64,
     insisted: F64,
     budget: float,
 ) -> model.Data:
@@ -271,24 +272,24 @@ def _build_wish_data(
     steps = categories.domain.steps / categories.domain.unit
     levels = candidates.nodes[:, 0]
     away = steps[:, levels][categories.codes]
-    unmet = model.compute_unmet(candidates.labels, away, asked, insisted)
+    unmet = model.compute_unmet(candidates.labels, away, distances, insisted)
     return model.Data(
         plain.loss, plain.weights, plain.counts, plain.allowed, unmet, budget
     )
 
 
-def _choose_better(data: model.Data, found: Answer, start: Any) -> tuple[Any, Answer]:
+def _choose_better(data: model.Data, answer: Answer, start: Any) -> tuple[Any, Answer]:
     """Return the choice of a solver, or that which keeps frequencies at least loss."""
     start_objective = model.objective(data, model.point(data, start))
-    if found.reading is not None:
-        at = model.point(data, found.reading)
+    if answer.reading is not None:
+        at = model.point(data, answer.reading)
         missed = model.MODEL.violation(data, at)
         if missed <= FEASIBLE and model.objective(data, at) <= start_objective:
-            return found.reading, found
-    usable = found.bound if found.status.usable else None
-    stopped = found.status in (Status.UNANSWERED, Status.LIMIT)
-    status = found.status if stopped else Status.UNPROVEN
-    start_answer = Answer(start, status, usable, found.solver, found.seconds)
+            return answer.reading, answer
+    usable = answer.bound if answer.status.usable else None
+    stopped = answer.status in (Status.UNANSWERED, Status.LIMIT)
+    status = answer.status if stopped else Status.UNPROVEN
+    start_answer = Answer(start, status, usable, answer.solver, answer.seconds)
     return start, start_answer
 
 

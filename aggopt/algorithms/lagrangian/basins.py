@@ -27,7 +27,9 @@ from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 
-LEFT, RIGHT = 1, 2  # columns of `TwoLowest`, in addition to AT and LEVEL
+# Columns of `TwoLowest`, in addition to AT and LEVEL
+LEFT = 1
+RIGHT = 2
 SAMPLES = 24  # between two minima: the barrier need not be exact
 
 
@@ -59,7 +61,8 @@ def _find_two_lowest(program: Separable, box: Box, y: Floats, at: TwoLowest) -> 
     """Write the two lowest local minima of each group into `at`."""
     minima = make_workspace(program)
     for j in range(len(program.sizes)):
-        low, high = box.low[j], box.high[j]
+        low = box.low[j]
+        high = box.high[j]
         count = find_local_minima(program, j, low, high, y, minima)
         one, two = _pick_two_lowest(minima, count)
         _write_basin(program, j, low, high, y, minima[:count], one, at.best[j])
@@ -89,7 +92,8 @@ def _lower(program: Separable, box: Box, y: Floats, inner: Box, higher: Floats) 
     """Lower each `higher` (m,) to what h outside `inner` allows."""
     minima = make_workspace(program)
     for j in range(len(higher)):
-        low, high = box.low[j], box.high[j]
+        low = box.low[j]
+        high = box.high[j]
         lowest_value = find_lowest(program, j, low, high, y, minima)[1]
         if low < inner.low[j]:
             left = find_lowest(program, j, low, inner.low[j], y, minima)[1]
@@ -102,7 +106,8 @@ def _lower(program: Separable, box: Box, y: Floats, inner: Box, higher: Floats) 
 @inner
 def _pick_two_lowest(minima: Floats, count: int) -> tuple[int, int]:
     """Return the rows of the two lowest local minima, -1 for a missing second."""
-    one, two = 0, -1
+    one = 0
+    two = -1
     for k in range(1, count):
         if minima[k, VALUE] < minima[one, VALUE]:
             one, two = k, one
@@ -126,7 +131,9 @@ def _write_basin(
     left = low if k == 0 else _find_barrier(program, j, y, minima[k - 1], minima[k])
     last = k == len(minima) - 1
     right = high if last else _find_barrier(program, j, y, minima[k], minima[k + 1])
-    out[AT], out[LEFT], out[RIGHT] = minima[k, AT], left, right
+    out[AT] = minima[k, AT]
+    out[LEFT] = left
+    out[RIGHT] = right
     out[LEVEL] = minima[k, LEVEL]
 
 
@@ -139,14 +146,17 @@ def _find_barrier(
         for p in range(program.first[j], program.first[j + 1]):
             if program.level[p] == stop[LEVEL]:
                 return float(max(program.low[p], start[AT]))
-    top, where = -np.inf, 0.5 * (start[AT] + stop[AT])
-    n, centre = program.sizes[j], program.centres[j]
+    top = -np.inf
+    where = 0.5 * (start[AT] + stop[AT])
+    n = program.sizes[j]
+    centre = program.centres[j]
     for i in range(1, SAMPLES):
         t = start[AT] + (stop[AT] - start[AT]) * i / SAMPLES
         c = centre + t
         h = compute_group_cost(program, j, t) - n * c * (y[0] + y[1] * c)
         if top < h < np.inf:
-            top, where = h, t
+            top = h
+            where = t
     return float(where)
 
 
@@ -162,7 +172,7 @@ def compute_group_cost(program: Separable, j: int, t: float) -> float:
 
 
 @compiled
-def compute_cost(program: Separable, t: Floats) -> float:
+def sum_costs(program: Separable, t: Floats) -> float:
     """Return sum_j f_j(t_j)."""
     total = 0.0
     for j in range(len(t)):
@@ -211,13 +221,16 @@ def swap_basins(swaps: BasinSwaps) -> float:
 def list_basin_swaps(program: Separable, at: TwoLowest, nu: float) -> BasinSwaps:
     """Return the possible swaps if the cardinality row's multiplier is nu."""
     n = program.sizes
-    c, c2 = program.centres + at.best[:, AT], program.centres + at.other[:, AT]
+    c = program.centres + at.best[:, AT]
+    c2 = program.centres + at.other[:, AT]
     change = np.stack([n * (c2 - c), n * (c2 - c) * (c2 + c)], axis=1)
     residual = np.array([program.total - n @ c, program.squares - n @ (c * c)])
-    s11, s12 = at.response.sum(), at.response @ (2 * c)
+    s11 = at.response.sum()
+    s12 = at.response @ (2 * c)
     s22 = at.response @ (4 * c * c)
     ridge = 1e-9 * (s11 + s22) + 1e-30
-    s11, s22 = s11 + ridge, s22 + ridge
+    s11 = s11 + ridge
+    s22 = s22 + ridge
     twice = 2 * (s11 * s22 - s12 * s12)
     metric = (float(s22 / twice), float(-s12 / twice), float(s11 / twice))
     groups = np.argsort(at.gap)[: np.sum(at.gap < np.inf)]
@@ -259,10 +272,11 @@ def _swap_singles(swaps: BasinSwaps) -> None:
             s = _sign(swaps, j)
             r1 = swaps.residual[0] - s * swaps.change[j, 0]
             r2 = swaps.residual[1] - s * swaps.change[j, 1]
-            then = _compute_penalty(swaps, r1, r2)
-            if then + s * swaps.price[j] < now * (1.0 - 1e-9):
+            penalty = _compute_penalty(swaps, r1, r2)
+            if penalty + s * swaps.price[j] < now * (1.0 - 1e-9):
                 _swap(swaps, j)
-                now, better = then, True
+                now = penalty
+                better = True
 
 
 @inner
@@ -287,7 +301,8 @@ def _select_near_ties(swaps: BasinSwaps) -> I64:
     for j in swaps.groups[plain:]:
         if count == len(near_ties):
             break
-        a, new = abs(swaps.change[j, 0]), True
+        a = abs(swaps.change[j, 0])
+        new = True
         for k in range(count):
             if abs(abs(swaps.change[near_ties[k], 0]) - a) < 0.02 * a:
                 new = False
@@ -303,20 +318,30 @@ def _find_best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
     """Return the two groups (or one, twice) whose swaps save most; -1 if none saves."""
     r1, r2 = swaps.residual
     now = _compute_penalty(swaps, r1, r2)
-    best_change, one, two = -1e-9 * now, -1, -1
+    best_change = -1e-9 * now
+    one = -1
+    two = -1
     for i in range(len(near)):
-        j, s = near[i], _sign(swaps, near[i])
-        p1, p2 = r1 - s * swaps.change[j, 0], r2 - s * swaps.change[j, 1]
+        j = near[i]
+        s = _sign(swaps, near[i])
+        p1 = r1 - s * swaps.change[j, 0]
+        p2 = r2 - s * swaps.change[j, 1]
         paid = s * swaps.price[j] - now
         alone = paid + _compute_penalty(swaps, p1, p2)
         if alone < best_change:
-            best_change, one, two = alone, j, j
+            best_change = alone
+            one = j
+            two = j
         for k in range(i):
-            o, s = near[k], _sign(swaps, near[k])
-            q1, q2 = p1 - s * swaps.change[o, 0], p2 - s * swaps.change[o, 1]
-            both = paid + s * swaps.price[o] + _compute_penalty(swaps, q1, q2)
-            if both < best_change:
-                best_change, one, two = both, j, o
+            o = near[k]
+            s = _sign(swaps, near[k])
+            q1 = p1 - s * swaps.change[o, 0]
+            q2 = p2 - s * swaps.change[o, 1]
+            cost = paid + s * swaps.price[o] + _compute_penalty(swaps, q1, q2)
+            if cost < best_change:
+                best_change = cost
+                one = j
+                two = o
     return one, two
 
 
@@ -328,21 +353,29 @@ def _swap_best_triple(swaps: BasinSwaps) -> bool:
         near = np.concatenate((near[:TRIPLES], near[-TRIPLES:]))
     r1, r2 = swaps.residual
     now = _compute_penalty(swaps, r1, r2)
-    best_change, best = -1e-9 * now, (-1, -1, -1)
+    best_change = -1e-9 * now
+    best = (-1, -1, -1)
     for i in range(len(near)):
-        a, s = near[i], _sign(swaps, near[i])
-        p1, p2 = r1 - s * swaps.change[a, 0], r2 - s * swaps.change[a, 1]
+        a = near[i]
+        s = _sign(swaps, near[i])
+        p1 = r1 - s * swaps.change[a, 0]
+        p2 = r2 - s * swaps.change[a, 1]
         paid = s * swaps.price[a] - now
         for k in range(i):
-            b, s = near[k], _sign(swaps, near[k])
-            q1, q2 = p1 - s * swaps.change[b, 0], p2 - s * swaps.change[b, 1]
-            both = paid + s * swaps.price[b]
+            b = near[k]
+            s = _sign(swaps, near[k])
+            q1 = p1 - s * swaps.change[b, 0]
+            q2 = p2 - s * swaps.change[b, 1]
+            cost = paid + s * swaps.price[b]
             for o in range(k):
-                c, s = near[o], _sign(swaps, near[o])
-                z1, z2 = q1 - s * swaps.change[c, 0], q2 - s * swaps.change[c, 1]
-                all3 = both + s * swaps.price[c] + _compute_penalty(swaps, z1, z2)
+                c = near[o]
+                s = _sign(swaps, near[o])
+                z1 = q1 - s * swaps.change[c, 0]
+                z2 = q2 - s * swaps.change[c, 1]
+                all3 = cost + s * swaps.price[c] + _compute_penalty(swaps, z1, z2)
                 if all3 < best_change:
-                    best_change, best = all3, (a, b, c)
+                    best_change = all3
+                    best = (a, b, c)
     if best[0] < 0:
         return False
     for j in best:

@@ -14,10 +14,10 @@ from aggopt.algorithms.lagrangian.basins import (
     RIGHT,
     BasinSwaps,
     TwoLowest,
-    compute_cost,
     compute_excess_outside,
     find_two_lowest,
     list_basin_swaps,
+    sum_costs,
     swap_basins,
 )
 from aggopt.algorithms.lagrangian.dual_optimum import (
@@ -104,8 +104,10 @@ def with_cardinality_row(program: Separable, cuts: Floats, times: Floats) -> Sep
     copies = np.repeat(np.arange(len(group)), np.where(across, 2, 1))
     upper = np.r_[False, copies[1:] == copies[:-1]]
     lower = np.r_[upper[1:], False]
-    low, high = program.low[copies], program.high[copies]
-    low[upper], high[lower] = cut[copies[upper]], cut[copies[lower]]
+    low = program.low[copies]
+    high = program.high[copies]
+    low[upper] = cut[copies[upper]]
+    high[lower] = cut[copies[lower]]
     above = low >= cut[copies]
     pieces = np.bincount(group[copies], minlength=len(program.sizes))
     return program._replace(
@@ -126,7 +128,8 @@ def find_level_ends(program: Separable, j: int, cut: float) -> tuple[float, floa
     that is a point stays.
     """
     pieces = slice(program.first[j], program.first[j + 1])
-    low, high = program.low[pieces], program.high[pieces]
+    low = program.low[pieces]
+    high = program.high[pieces]
     point = bool(np.any((low == cut) & (high == cut)))
     above = cut if point else float(np.nextafter(cut, np.inf))
     return float(np.nextafter(cut, -np.inf)), above
@@ -181,10 +184,10 @@ class BranchAndBound:
         waiting = self.heap[0][0] if self.heap else np.inf
         return min(self.best, self.closed, waiting)
 
-    def run(self, root: BoxNode, deadline: float, most: int) -> None:
-        """Branch until the gap is closed, the deadline passed or `most` nodes done."""
+    def run(self, root: BoxNode, deadline: float, max_nodes: int) -> None:
+        """Branch until the gap is closed, the deadline passed or `max_nodes` done."""
         self.push(-np.inf, root)
-        while self.heap and self.nodes < most:
+        while self.heap and self.nodes < max_nodes:
             lower, _, node = heapq.heappop(self.heap)
             if not self.pruned(lower):
                 self.process(lower, node)
@@ -259,12 +262,13 @@ class BranchAndBound:
 
     def restore(self, basin: Box, at: TwoLowest) -> None:
         """Offer a point that meets both rows in these basins: the cheapest, or any."""
-        program, t = self.program, at.best[:, AT].copy()
+        program = self.program
+        t = at.best[:, AT].copy()
         near, exact = restore_rows(program, basin, t, at.response, False)
         self.offer(near if exact else None)
-        if exact and compute_cost(program, near) <= compute_cost(
-            program, t
-        ) + 1e-9 * abs(self.best):
+        if exact and sum_costs(program, near) <= sum_costs(program, t) + 1e-9 * abs(
+            self.best
+        ):
             return
         near, exact = restore_rows(program, basin, t, program.sizes, True)
         self.offer(near if exact else scale_to_rows(program, program.centres + t))
@@ -273,46 +277,50 @@ class BranchAndBound:
         """Make a feasible point the incumbent if it is better."""
         if t is None:
             return
-        reached = compute_cost(self.program, t)
+        reached = sum_costs(self.program, t)
         if reached < self.best:
-            self.best, self.t = reached, t
+            self.best = reached
+            self.t = t
 
-    def narrowed(self, node: BoxNode, found: NodeOptimum) -> BoxNode:
+    def narrowed(self, node: BoxNode, optimum: NodeOptimum) -> BoxNode:
         """Fix groups whose leaving their basin would cost more than the gap."""
-        at = found.at
+        at = optimum.at
         basin = Box(at.best[:, LEFT].copy(), at.best[:, RIGHT].copy())
-        higher = compute_excess_outside(node.program, node.box, found.optimum.y, basin)
-        fixed = higher > self.best - found.bound
+        higher = compute_excess_outside(
+            node.program, node.box, optimum.optimum.y, basin
+        )
+        fixed = higher > self.best - optimum.bound
         low = np.where(fixed, at.best[:, LEFT], node.box.low)
         high = np.where(fixed, at.best[:, RIGHT], node.box.high)
         at.gap[fixed] = np.inf
-        found.swaps.price[fixed] = np.inf
-        T = min(REHEATING * found.optimum.T, node.T)
-        return replace(node, box=Box(low, high), y=found.optimum.y, T=T, direction=0)
+        optimum.swaps.price[fixed] = np.inf
+        T = min(REHEATING * optimum.optimum.T, node.T)
+        return replace(node, box=Box(low, high), y=optimum.optimum.y, T=T, direction=0)
 
-    def split(self, lower: float, node: BoxNode, found: NodeOptimum) -> None:
+    def split(self, lower: float, node: BoxNode, optimum: NodeOptimum) -> None:
         """Branch on one group's basin, or on the number of symmetric groups that go up.
 
         Groups of one symmetry class and box are interchangeable: either more than K go
         up, and these may be the first, or all but K go down.
         """
-        at, j = found.at, choose_branching_group(found)
+        at = optimum.at
+        j = choose_branching_group(optimum)
         if not at.gap[j] < np.inf:
             self.bisect(lower, node)
             return
         up = at.other[:, AT] > at.best[:, AT]
         cuts = np.where(up, at.best[:, RIGHT], at.best[:, LEFT])
-        above = np.where(up, found.share, 1 - found.share)
+        above = np.where(up, optimum.share, 1 - optimum.share)
         low, high = node.box
-        same = (
+        is_unchanged = (
             (self.symmetry_class == self.symmetry_class[j])
             & (low == low[j])
             & (high == high[j])
         )
-        alike = np.flatnonzero(same & (at.best == at.best[j]).all(axis=1))
+        alike = np.flatnonzero(is_unchanged & (at.best == at.best[j]).all(axis=1))
         if (
             not node.has_cardinality_row
-            and (times := find_symmetric_groups(found.swaps, j)).any()
+            and (times := find_symmetric_groups(optimum.swaps, j)).any()
         ):
             self.branch_on_cardinality(
                 lower, node, cuts, times, float(np.sum(times * above))
@@ -328,10 +336,8 @@ class BranchAndBound:
         self, lower: float, node: BoxNode, cuts: Floats, times: Floats, expected: float
     ) -> None:
         """Push both roundings of the number of groups that go up."""
-        program, K = (
-            with_cardinality_row(node.program, cuts, times),
-            float(np.floor(expected)),
-        )
+        program = with_cardinality_row(node.program, cuts, times)
+        K = float(np.floor(expected))
         for k, direction in ((K, -1), (K + 1, 1)):
             part = program._replace(cardinality=k)
             self.push(
@@ -349,7 +355,8 @@ class BranchAndBound:
             self.gave_up = True
             self.closed = min(self.closed, lower)
             return
-        one, cut = np.array([j]), float(node.box.low[j] + node.box.high[j]) / 2
+        one = np.array([j])
+        cut = float(node.box.low[j] + node.box.high[j]) / 2
         self.push_halves(lower, node, one, one, (cut, cut))
 
     def push_halves(
@@ -361,7 +368,8 @@ class BranchAndBound:
         ends: tuple[float, float],
     ) -> None:
         """Push two parts: groups `downs` up to one end, or `ups` from the other on."""
-        low, high = node.box.low.copy(), node.box.high.copy()
+        low = node.box.low.copy()
+        high = node.box.high.copy()
         high[downs], low[ups] = ends
         for box in (node.box._replace(low=low), node.box._replace(high=high)):
             if is_in_every_group(node.program, box):

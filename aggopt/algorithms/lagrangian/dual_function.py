@@ -44,7 +44,7 @@ class DualValue(NamedTuple):
 
 
 @inner
-def evaluate(
+def evaluate_dual(
     program: Separable, box: Box, y: Floats, T: float, minima: Floats
 ) -> DualValue:
     """Return g, g_T and the derivatives of g_T at y; `minima` is a workspace."""
@@ -92,29 +92,44 @@ def _add_group(
     for k in range(1, count):
         if minima[k, VALUE] < minima[best, VALUE]:
             best = k
-    c0, lowest, u0 = centre + minima[best, AT], minima[best, VALUE], minima[best, LEVEL]
+    c0 = centre + minima[best, AT]
+    lowest = minima[best, VALUE]
+    u0 = minima[best, LEVEL]
     response = n * n / minima[best, CURVATURE] if minima[best, CURVATURE] > 0.0 else 0.0
-    total, m1, m2, m3 = 1.0, 0.0, 0.0, 0.0
-    s11, s12, s22 = response, response * 2.0 * c0, response * 4.0 * c0 * c0
+    total = 1.0
+    m1 = 0.0
+    m2 = 0.0
+    m3 = 0.0
+    s11 = response
+    s12 = response * 2.0 * c0
+    s22 = response * 4.0 * c0 * c0
     s13 = s23 = s33 = 0.0
     for k in range(count):
         exponent = (minima[k, VALUE] - lowest) / T
         if k == best or not exponent <= NEGLIGIBLE:
             continue
-        weight, c = math.exp(-exponent), centre + minima[k, AT]
+        weight = math.exp(-exponent)
+        c = centre + minima[k, AT]
         response = (
             weight * n * n / minima[k, CURVATURE] if minima[k, CURVATURE] > 0.0 else 0.0
         )
-        tempered, up = weight / T, minima[k, LEVEL] - u0
-        one, two = n * (c - c0), n * (c - c0) * (c + c0)
+        tempered = weight / T
+        up = minima[k, LEVEL] - u0
+        one = n * (c - c0)
+        two = n * (c - c0) * (c + c0)
         total += weight
-        m1, m2, m3 = m1 + weight * one, m2 + weight * two, m3 + weight * up
+        m1 = m1 + weight * one
+        m2 = m2 + weight * two
+        m3 = m3 + weight * up
         s11 += response + tempered * one * one
         s12 += response * 2.0 * c + tempered * one * two
         s22 += response * 4.0 * c * c + tempered * two * two
-        s13, s23 = s13 + tempered * one * up, s23 + tempered * two * up
+        s13 = s13 + tempered * one * up
+        s23 = s23 + tempered * two * up
         s33 += tempered * up * up
-    m1, m2, m3 = m1 / total, m2 / total, m3 / total
+    m1 = m1 / total
+    m2 = m2 / total
+    m3 = m3 / total
     gradient[0] -= n * c0 + m1
     gradient[1] -= n * c0 * c0 + m2
     gradient[2] -= u0 + m3
@@ -132,7 +147,7 @@ EPS = 2.220446049250313e-16  # one unit in the last place of 1
 
 
 @compiled
-def bound(program: Separable, box: Box, y: Floats) -> float:
+def bound_dual(program: Separable, box: Box, y: Floats) -> float:
     """Return g(y) less an allowance for rounding.
 
     The allowance is `ROUNDINGS` units in the last place of every term that was added
@@ -142,7 +157,8 @@ def bound(program: Separable, box: Box, y: Floats) -> float:
     total = lost = size = 0.0
     for j in range(len(program.sizes)):
         t, h = find_lowest(program, j, box.low[j], box.high[j], y, minima)
-        c, n = abs(program.centres[j]) + abs(t), program.sizes[j]
+        c = abs(program.centres[j]) + abs(t)
+        n = program.sizes[j]
         size += program.terms[j] * 2.0 + abs(h)
         size += n * c * (abs(y[0]) + abs(y[1]) * c)
         for p in range(program.first[j], program.first[j + 1]):

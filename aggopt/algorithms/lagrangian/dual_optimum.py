@@ -8,7 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.algorithms.lagrangian.dual_function import DualValue, bound, evaluate
+from aggopt.algorithms.lagrangian.dual_function import (
+    DualValue,
+    bound_dual,
+    evaluate_dual,
+)
 from aggopt.algorithms.lagrangian.local_minima import make_workspace
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inner
@@ -39,15 +43,16 @@ def maximise(
     start: Floats,
     T: float,
     enough: float,
-    most: int,
+    max_steps: int,
 ) -> DualOptimum:
     """Return y with g within about `enough` |g| of its maximum.
 
-    It takes at most `most` evaluations.  Where g is unbounded y ends far off: no point
-    of the box is feasible.
+    It takes at most `max_steps` evaluations.  If g is unbounded, y ends far off: no
+    point of the box is feasible.
     """
-    y, progress = start.copy(), np.array([T, 0.0])
-    converged = _maximise(program, box, y, progress, enough, most)
+    y = start.copy()
+    progress = np.array([T, 0.0])
+    converged = _maximise(program, box, y, progress, enough, max_steps)
     return DualOptimum(y, float(progress[0]), int(progress[1]), converged)
 
 
@@ -58,19 +63,24 @@ def _maximise(
     y: Floats,
     progress: Floats,
     enough: float,
-    most: int,
+    max_steps: int,
 ) -> bool:
     """Move y to the maximum while T falls; return whether it converged.
 
     `progress` (2,) has T and the number of evaluations.
     """
-    minima, T = make_workspace(program), progress[0]
-    at = evaluate(program, box, y, T, minima)
-    evaluations, groups, terms = 1, len(program.sizes), _total(program.terms)
-    radius, converged = FIRST_RADIUS * (1.0 + terms / _total(program.sizes)), False
-    while evaluations < most:
+    minima = make_workspace(program)
+    T = progress[0]
+    at = evaluate_dual(program, box, y, T, minima)
+    evaluations = 1
+    groups = len(program.sizes)
+    terms = _total(program.terms)
+    radius = FIRST_RADIUS * (1.0 + terms / _total(program.sizes))
+    converged = False
+    while evaluations < max_steps:
         step, gain = _compute_newton_step(at, radius)
-        blur, size = at.value - at.smoothed, max(1.0, abs(at.value))
+        blur = at.value - at.smoothed
+        size = max(1.0, abs(at.value))
         last = blur <= enough * size or LEAST_TEMPERATURE * size >= T
         rounding = ROUNDING * (terms + size)
         little = min(T / groups, enough * size) * 1e-3 if last else 0.1 * blur
@@ -90,9 +100,10 @@ def _maximise(
             converged = negligible
             break
         T *= COOLING
-        at = evaluate(program, box, y, T, minima)
+        at = evaluate_dual(program, box, y, T, minima)
         evaluations += 1
-    progress[0], progress[1] = T, evaluations
+    progress[0] = T
+    progress[1] = evaluations
     return converged
 
 
@@ -108,10 +119,12 @@ def _search_line(
     minima: Floats,
 ) -> tuple[float, DualValue, int]:
     """Line search: return the share of the step, 0 for none, and g there."""
-    share, uphill, evaluations = 1.0, _compute_dot(at.gradient, step), 0
+    share = 1.0
+    uphill = _compute_dot(at.gradient, step)
+    evaluations = 0
     candidate = at
     while share >= SHORTEST_STEP:
-        candidate = evaluate(program, box, _move_along(y, share, step), T, minima)
+        candidate = evaluate_dual(program, box, _move_along(y, share, step), T, minima)
         evaluations += 1
         if candidate.smoothed >= at.smoothed + 1e-4 * share * uphill - rounding:
             return share, candidate, evaluations
@@ -161,7 +174,8 @@ def _compute_newton_step(at: DualValue, radius: float) -> tuple[Floats, float]:
 @inner
 def _solve_with_ridge(matrix: Floats, right: Floats, ridge: float) -> Floats:
     """Solve a positive semidefinite system, with a ridge on its diagonal."""
-    x, a = right.copy(), matrix.copy()
+    x = right.copy()
+    a = matrix.copy()
     size = len(x)
     for i in range(size):
         a[i, i] += ridge + RIDGE * matrix[i, i] + 1e-300
@@ -191,16 +205,17 @@ def maximise_by_ellipsoids(
     radius: float,
     enough: float,
     ceiling: float,
-    most: int,
+    max_steps: int,
 ) -> int:
     """Move y until g is within `enough` max(1, |g|) of its maximum, or the ceiling.
 
     The first ball has this radius.  The next is wider if the best point is in the outer
-    half.  At most `most` evaluations, which are counted.
+    half.  At most `max_steps` evaluations, which are counted.
     """
     evaluations = 0
-    while evaluations < most:
-        centre, left = y.copy(), most - evaluations
+    while evaluations < max_steps:
+        centre = y.copy()
+        left = max_steps - evaluations
         evaluations += _shrink(program, box, y, radius, enough, ceiling, left)
         moved = 0.0
         for i in range(len(y)):
@@ -219,27 +234,33 @@ def _shrink(
     radius: float,
     enough: float,
     ceiling: float,
-    most: int,
+    max_steps: int,
 ) -> int:
     """Move y to the best point of the ball around it; count the evaluations."""
     d = _count_rows(program)
-    shape, x, s = np.zeros((3, 3)), y.copy(), np.zeros(3)
+    shape = np.zeros((3, 3))
+    x = y.copy()
+    s = np.zeros(3)
     for i in range(d):
         shape[i, i] = radius
-    minima, best, upper, T = make_workspace(program), -np.inf, np.inf, COLD
-    for evaluation in range(most):
-        at = evaluate(program, box, x, T, minima)
+    minima = make_workspace(program)
+    best = -np.inf
+    upper = np.inf
+    T = COLD
+    for evaluation in range(max_steps):
+        at = evaluate_dual(program, box, x, T, minima)
         T = COLD * max(1.0, abs(at.value))
         if at.value > best:
             best = at.value
             copy_into(y, x)
         length = _set_direction(shape, at.gradient, s, d)
-        upper, depth = min(upper, at.value + length), best - at.value
+        upper = min(upper, at.value + length)
+        depth = best - at.value
         has_converged = not upper - best > enough * max(1.0, abs(best))
         if has_converged or best >= ceiling or not depth < length:
             return evaluation + 1
         _cut(shape, x, s, d, depth / length)
-    return most
+    return max_steps
 
 
 @inner
@@ -293,20 +314,21 @@ def maximise_dual(
     The search ends early if g reaches the ceiling.
     """
     stalled = maximise(program, box, start, T, enough, MOST_EVALUATIONS)
-    here = bound(program, box, stalled.y)
+    here = bound_dual(program, box, stalled.y)
     if stalled.converged or here >= ceiling:
         return stalled, here
     y = stalled.y.copy()
     radius = FIRST_RADIUS * (1 + float(program.terms.sum() / program.sizes.sum()))
     cuts = maximise_by_ellipsoids(program, box, y, radius, enough, ceiling, MOST_CUTS)
-    here = bound(program, box, y)
+    here = bound_dual(program, box, y)
     evaluations = stalled.evaluations + cuts
     if here >= ceiling:
         return stalled._replace(y=y, evaluations=evaluations), here
     # A step or two from here find the shares of local minima that tie.
     T = enough * max(1.0, abs(here)) / len(program.sizes)
     optimum = maximise(program, box, y, T, enough, MOST_EVALUATIONS)
-    certified = bound(program, box, optimum.y)
+    certified = bound_dual(program, box, optimum.y)
     if not optimum.converged and certified < here:
-        optimum, certified = optimum._replace(y=y), here
+        optimum = optimum._replace(y=y)
+        certified = here
     return optimum._replace(evaluations=evaluations + optimum.evaluations), certified

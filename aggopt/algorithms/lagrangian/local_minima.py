@@ -15,7 +15,7 @@ from aggopt.core.validation import Floats
 
 Quartic = tuple[float, float, float, float, float]  # a_0..a_4
 
-AT, VALUE, CURVATURE, LEVEL = 0, 1, 2, 3  # columns of a table of local minima
+AT, VALUE, CURVATURE, LEVEL = range(4)  # columns of a table of local minima
 STEPS = 100  # bisection alone reaches the last digit in about 60
 FIT = (0.99934714, -0.16067234, 0.05094526, -0.01021975)  # of e to x, least squares
 
@@ -39,14 +39,18 @@ def find_local_minima(
     minima: Floats,
 ) -> int:
     """Write the local minima of group j on [low, high], ascending; count them."""
-    n, centre = program.sizes[j], program.centres[j]
-    count, a = 0, (0.0, 0.0, 0.0, 0.0, 0.0)
+    n = program.sizes[j]
+    centre = program.centres[j]
+    count = 0
+    a = (0.0, 0.0, 0.0, 0.0, 0.0)
     end = -np.inf
     for p in range(program.first[j], program.first[j + 1]):
-        start, stop = max(program.low[p], low), min(program.high[p], high)
+        start = max(program.low[p], low)
+        stop = min(program.high[p], high)
         if start > stop:
             continue
-        previous, a = a, _evaluate_lagrangian(program, p, n, centre, y)
+        previous = a
+        a = _evaluate_lagrangian(program, p, n, centre, y)
         before = count
         count = _append_minima(a, start, stop, minima, count)
         for k in range(before, count):
@@ -73,9 +77,11 @@ def find_lowest(
 
     All ends of all pieces are candidates; an interval without a piece has inf.
     """
-    where, lowest_value = low, np.inf
+    where = low
+    lowest_value = np.inf
     for p in range(program.first[j], program.first[j + 1]):
-        start, stop = max(program.low[p], low), min(program.high[p], high)
+        start = max(program.low[p], low)
+        stop = min(program.high[p], high)
         if start > stop:
             continue
         a = _evaluate_lagrangian(program, p, program.sizes[j], program.centres[j], y)
@@ -84,7 +90,8 @@ def find_lowest(
         count = _add(minima, count, stop, evaluate_quartic(a, stop), np.inf)
         for k in range(count):
             if minima[k, VALUE] < lowest_value:
-                where, lowest_value = minima[k, AT], minima[k, VALUE]
+                where = minima[k, AT]
+                lowest_value = minima[k, VALUE]
     return where, lowest_value
 
 
@@ -124,7 +131,8 @@ def _compute_curvature(a: Quartic, t: float) -> float:
 @inlined
 def _add(minima: Floats, count: int, t: float, h: float, curvature: float) -> int:
     """Append a local minimum."""
-    minima[count, AT], minima[count, VALUE] = t, h
+    minima[count, AT] = t
+    minima[count, VALUE] = h
     minima[count, CURVATURE] = curvature
     return count + 1
 
@@ -161,7 +169,8 @@ def _find_inflections(a: Quartic) -> tuple[float, float]:
     if a[4] <= 0.0 or inside <= 0.0:
         return (np.inf, np.inf) if a[4] > 0.0 or a[2] >= 0.0 else (-np.inf, np.inf)
     stable = -0.5 * (3.0 * a[3] + math.copysign(math.sqrt(inside), a[3]))
-    one, other = stable / (6.0 * a[4]), a[2] / stable
+    one = stable / (6.0 * a[4])
+    other = a[2] / stable
     return min(one, other), max(one, other)
 
 
@@ -217,7 +226,8 @@ def _join(
     left: Quartic, right: Quartic, t: float, minima: Floats, before: int, count: int
 ) -> int:
     """Drop all but one of the minima at t of two pieces that touch at t."""
-    left_value, right_value = evaluate_quartic(left, t), evaluate_quartic(right, t)
+    left_value = evaluate_quartic(left, t)
+    right_value = evaluate_quartic(right, t)
     even = abs(left_value - right_value) <= 1e-12 * (1.0 + abs(left_value))
     starts = count > before and minima[before, AT] == t
     ends = before > 0 and minima[before - 1, AT] == t

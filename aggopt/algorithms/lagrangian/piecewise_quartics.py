@@ -58,7 +58,8 @@ def _build_p3m_onesided(data: p3m_onesided.Data) -> Separable:
 def _build_satisfaction(data: satisfaction.Data) -> Separable:
     worth = _sum_by_group(data, data.importance)
     base = np.zeros((len(data.sizes), 5))
-    base[:, 0], base[:, 2] = -worth, data.price * data.sizes
+    base[:, 0] = -worth
+    base[:, 2] = data.price * data.sizes
     lost = np.zeros((len(data.x), 5))
     lost[:, 0] = data.importance
     return _build_piecewise(data, lost, base, worth, barred=np.zeros(len(data.x), bool))
@@ -114,7 +115,8 @@ def _assemble_program(
     low = np.maximum(low, data.lower - data.means[owner])
     high = np.minimum(high, data.upper - data.means[owner])
     is_piece = low <= high
-    owner, quartic = owner[is_piece], quartic[is_piece]
+    owner = owner[is_piece]
+    quartic = quartic[is_piece]
     return Separable(
         first=np.searchsorted(owner, np.arange(len(data.sizes) + 1)).astype(np.int64),
         low=np.ascontiguousarray(low[is_piece]),

@@ -25,7 +25,9 @@ def restore_rows(
     """
     t = t.copy()
     n = program.sizes
-    low, high, free = t.copy(), t.copy(), np.zeros(len(t), np.bool_)
+    low = t.copy()
+    high = t.copy()
+    free = np.zeros(len(t), np.bool_)
     _find_pieces(program, box, t, low, high, free)
     direction = np.where(free | (ends & (low < high)), weight / n, 0.0)
     for _ in range(ROUNDS):
@@ -34,12 +36,14 @@ def restore_rows(
         r2 = program.squares - np.sum(n * c * c)
         if abs(r1) + abs(r2) <= 1e-15 * np.sum(n):
             break
-        s11, s12 = np.sum(direction * n), 2.0 * np.sum(direction * n * c)
+        s11 = np.sum(direction * n)
+        s12 = 2.0 * np.sum(direction * n * c)
         s22 = 4.0 * np.sum(direction * n * c * c)
         det = s11 * s22 - s12 * s12
         if not det > 1e-12 * s11 * s22:
             return t, False
-        a, b = (s22 * r1 - s12 * r2) / det, (s11 * r2 - s12 * r1) / det
+        a = (s22 * r1 - s12 * r2) / det
+        b = (s11 * r2 - s12 * r1) / det
         t = t + direction * (a + 2.0 * b * c)
         direction[(t < low) | (t > high)] = 0.0
         t = np.clip(t, low, high)
@@ -62,12 +66,14 @@ def _find_pieces(
     for j in range(len(t)):
         lowest = np.inf
         for p in range(program.first[j], program.first[j + 1]):
-            start, stop = program.low[p], program.high[p]
+            start = program.low[p]
+            stop = program.high[p]
             q = program.quartic[p]
             h = evaluate_quartic((q[0], q[1], q[2], q[3], q[4]), t[j])
             if start <= t[j] <= stop and h < lowest:
                 lowest = h
-                low[j], high[j] = max(start, box.low[j]), min(stop, box.high[j])
+                low[j] = max(start, box.low[j])
+                high[j] = min(stop, box.high[j])
         free[j] = low[j] + EDGE < t[j] < high[j] - EDGE
 
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from aggopt.algorithms.lagrangian.branch_and_bound import BranchAndBound
 
 GROUP_NODES = 1_000_000  # default of `nodes`: this over the number of groups, within
-MOST_NODES, LEAST_NODES = 5000, 20  # a minute's work, and enough to branch at all
+MOST_NODES = 5000  # a minute's work
+LEAST_NODES = 20  # enough to branch at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,8 @@ def solve_separable(
     from aggopt.algorithms.lagrangian.restore import scale_to_rows
 
     began = compile_time.now()
-    m, box = len(program.sizes), compute_implied_box(program)
+    m = len(program.sizes)
+    box = compute_implied_box(program)
     search = BranchAndBound(program, gap_tol, compute_upper_bound(program, box))
     search.offer(scale_to_rows(program, program.centres if start is None else start))
     if is_in_every_group(program, box):
@@ -112,7 +114,8 @@ def solve_separable(
 
 def collect_solution(search: "BranchAndBound", began: float) -> LagrangianSolution:
     """Return the result of a search that started at `began`."""
-    seconds, lower = compile_time.now() - began, search.lower
+    seconds = compile_time.now() - began
+    lower = search.lower
     counts = search.nodes, search.evaluations
     if search.t is None:
         status = Status.FAILED if search.heap or search.gave_up else Status.INFEASIBLE

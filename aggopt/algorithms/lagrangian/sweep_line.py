@@ -47,12 +47,14 @@ def build_pieces(near: NearRecords, base: Floats) -> Pieces:
     a piece: neither record adds to its cost.  An interval whose ends are one event adds
     nothing.
     """
-    low, high = near.d - near.delta, near.d + near.delta
+    low = near.d - near.delta
+    high = near.d + near.delta
     some = np.flatnonzero(high - low > NEAR)
     group = np.concatenate([near.group[some]] * 2)
     t = np.concatenate([low[some], high[some]])
     order = np.lexsort((t, group))
-    record, enters = np.concatenate([some, some]), np.arange(len(t)) < len(some)
+    record = np.concatenate([some, some])
+    enters = np.arange(len(t)) < len(some)
     first = np.searchsorted(group[order], np.arange(len(base) + 1))
     capacity = 2 * len(t) + len(base)
     pieces = Pieces(
@@ -85,14 +87,19 @@ def _write_pieces(
     """Write the pieces between events into `out`, and return their number."""
     count = 0
     for j in range(len(base)):
-        now, inside, bars, at, e = base[j].copy(), 0, 0, -np.inf, first[j]
+        now = base[j].copy()
+        inside = 0
+        bars = 0
+        at = -np.inf
+        e = first[j]
         while e < first[j + 1]:
             until = e
             while until < first[j + 1] and t[until] - t[e] <= NEAR:
                 until += 1
             if bars == 0:
                 count = _emit(j, at, t[e], now, out, count)
-            at, left = t[e], 0
+            at = t[e]
+            left = 0
             for k in range(e, until):
                 if not enters[k]:
                     left += 1
@@ -116,6 +123,8 @@ def _write_pieces(
 @inner
 def _emit(j: int, low: float, high: float, now: Floats, out: Pieces, count: int) -> int:
     """Append one piece."""
-    out.owner[count], out.low[count], out.high[count] = j, low, high
+    out.owner[count] = j
+    out.low[count] = low
+    out.high[count] = high
     out.quartic[count] = now
     return count + 1

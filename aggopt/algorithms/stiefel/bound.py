@@ -53,18 +53,18 @@ def sum_constant_terms(data: JointWishes, y: Tangents) -> float:
     return -float(of_points + np.sum(y.T * (data.covariance @ y.T)) + of_rows)
 
 
-def prove_bound(data: JointWishes, y: Tangents) -> float:
+def prove_joint_bound(data: JointWishes, y: Tangents) -> float:
     """Return the bound, less an allowance for rounding; it holds for any y.
 
     The inner minima are computed as in the Lagrangian method, by exhaustion.  They
     include the squares of each attribute, -lam_a S_aa.
     """
-    from aggopt.algorithms.lagrangian.dual_function import bound
+    from aggopt.algorithms.lagrangian.dual_function import bound_dual
 
     beside = data.rows[:, 1:] @ y.mu[1:]
     line = data.sizes[:, None] * (beside + 2 * (y.p @ y.T.T))
     inner_minima = [
-        bound(program, compute_implied_box(program), np.array([-mu, -lam, 0.0]))
+        bound_dual(program, compute_implied_box(program), np.array([-mu, -lam, 0.0]))
         for program, mu, lam in zip(
             _build_inner_programs(data, line), y.mu[0], y.lam, strict=True
         )
@@ -96,7 +96,8 @@ SOFT = (
     1e-2,
     1e-3,
 )  # of the mean cost of a centroid: the second sets out from the first
-STEPS, MEMORY = 300, 20
+STEPS = 300
+MEMORY = 20
 PROGRESS = 1e-9  # relative: below, it has converged
 SQUARE = 1e-3  # of the median curvature per record: W at first
 LEAST = 1e-2  # eigenvalue of S / n below which directions are scaled alike
@@ -118,7 +119,8 @@ class Dual:
     @cached_property
     def scales(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Units of lam (d,), mu (q, d), a basis of T (d, d), units of p (m, 1)."""
-        n, S = self.data.sizes[:, None], self.data.covariance
+        n = self.data.sizes[:, None]
+        S = self.data.covariance
         share = n**2 / self.stiffness
         squares, V = np.linalg.eigh(S / n.sum())
         basis = V / np.sqrt(2 * n.sum() * np.maximum(squares, LEAST))
@@ -136,7 +138,8 @@ class Dual:
         """Return the smoothed bound's negative, and its gradient."""
         y = self.unpack_vector(flat)
         value, mean, square = self.at(y)
-        n, S = self.data.sizes[:, None], self.data.covariance
+        n = self.data.sizes[:, None]
+        S = self.data.covariance
         of_lam, of_mu, basis, of_p = self.scales
         by_lam = np.sum(n * square, axis=0) - np.diag(S)
         by_mu = self.data.rows.T @ (n * mean) - self.data.sums
@@ -147,7 +150,8 @@ class Dual:
 
     def at(self, y: Tangents) -> tuple[float, Floats, Floats]:
         """Return the smoothed bound, and the means of c and c^2 that attain it."""
-        mean, square = np.empty_like(self.c), np.empty_like(self.c)
+        mean = np.empty_like(self.c)
+        square = np.empty_like(self.c)
         line = self.data.rows @ y.mu + 2 * y.p @ y.T.T
         total = self.cost.smoothed(line, y.lam, self.soft, mean, square)
         of_squares = float(y.lam @ np.diag(self.data.covariance))
@@ -165,7 +169,8 @@ class Dual:
         of_lam, of_mu, basis, of_p = self.scales
         m, d = self.c.shape
         lam, mu, T, p = np.split(flat, np.cumsum([d, of_mu.size, d * d]))
-        mu, T = mu.reshape(-1, d) * of_mu, basis @ T.reshape(d, d)
+        mu = mu.reshape(-1, d) * of_mu
+        T = basis @ T.reshape(d, d)
         return Tangents(lam * of_lam, mu, T, p.reshape(m, d) * of_p)
 
 
@@ -202,7 +207,8 @@ def improve_tangents(
 
 def fit_multipliers(data: JointWishes, cost: CellCost, c: Floats) -> Tangents:
     """Return the multipliers that fit c best, attribute by attribute; a small W."""
-    n, d = data.sizes, c.shape[1]
+    n = data.sizes
+    d = c.shape[1]
     stiff = Dual(data, cost, c, 1.0).stiffness
     low, high = cost.rooms(c)
     inside = np.minimum(c - low, high - c) > AT_END

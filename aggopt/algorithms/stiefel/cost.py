@@ -81,7 +81,8 @@ class Cost:
     def of(cls, data: p3m_joint.Data) -> "Cost":
         """Return the cost of a program's centroids."""
         m, d = data.means.shape
-        powers, allowed = np.empty((5, m, d)), np.full((2, m, d), np.nan)
+        powers = np.empty((5, m, d))
+        allowed = np.full((2, m, d), np.nan)
         for a, alone in enumerate(data.apart):
             powers[:, :, a] = compute_quartics(alone)[0].T
             groups, values = p3m.list_demanded_values(alone)
@@ -100,12 +101,14 @@ class Cost:
 
     def slope(self, c: Floats) -> Floats:
         """Return the derivative by each centroid (m, d)."""
-        a, t = self.powers, c - self.centres
+        a = self.powers
+        t = c - self.centres
         return np.asarray(((4 * a[4] * t + 3 * a[3]) * t + 2 * a[2]) * t + a[1])
 
     def curvature(self, c: Floats) -> Floats:
         """Return the second derivative by each centroid (m, d)."""
-        a, t = self.powers, c - self.centres
+        a = self.powers
+        t = c - self.centres
         return np.asarray((12 * a[4] * t + 6 * a[3]) * t + 2 * a[2])
 
     def rooms(self, c: Floats) -> tuple[Floats, Floats]:

@@ -14,7 +14,9 @@ MEMORY = 0.85  # of earlier values in the reference that a step must stay below
 ENOUGH = 1e-4  # of the predicted decrease
 HALVINGS = 25
 PATIENCE = 8  # steps without progress
-FIRST_STEP, LEAST_STEP, MOST_STEP = 1e-3, 1e-10, 1e3  # lengths of steps
+FIRST_STEP = 1e-3  # length
+LEAST_STEP = 1e-10
+MOST_STEP = 1e3
 
 
 class Local(NamedTuple):
@@ -24,7 +26,7 @@ class Local(NamedTuple):
     value: float
 
 
-def descend(
+def descend_manifold(
     cost: CellCost,
     space: Manifold,
     A: Floats,
@@ -36,7 +38,10 @@ def descend(
     """Return a local minimum near A, up to a tolerance relative to its value."""
     value, slope = _evaluate_point(cost, space, A)
     best = Local(A, value)
-    reference, weight, length, idle = value, 1.0, FIRST_STEP, 0
+    reference = value
+    weight = 1.0
+    length = FIRST_STEP
+    idle = 0
     for turn in range(steps):
         uphill = float(np.sum(slope * slope))
         for _ in range(HALVINGS):
@@ -48,11 +53,14 @@ def descend(
         else:
             break
         _, ahead = _evaluate_point(cost, space, B)
-        moved, change = B - A, ahead - slope
+        moved = B - A
+        change = ahead - slope
         across = abs(float(np.sum(moved * change)))
         parts = (np.sum(moved**2), across) if turn % 2 else (across, np.sum(change**2))
         length = float(np.clip(parts[0] / max(parts[1], 1e-300), LEAST_STEP, MOST_STEP))
-        A, value, slope = B, next_value, ahead
+        A = B
+        value = next_value
+        slope = ahead
         reference = (MEMORY * weight * reference + value) / (MEMORY * weight + 1)
         weight = MEMORY * weight + 1
         enough = best.value - tolerance * max(1.0, abs(best.value))
@@ -68,10 +76,8 @@ def _evaluate_point(cost: CellCost, space: Manifold, A: Floats) -> tuple[float, 
     return cost.value(c), space.tangent(A, cost.slope(c) / space.weight)
 
 
-FIRST_PENALTY, LAST_PENALTY = (
-    3e-3,
-    3e3,
-)  # penalties, of the median curvature per record, over n
+FIRST_PENALTY = 3e-3
+LAST_PENALTY = 3e3  # penalties, of the median curvature per record, over n
 
 
 def search_by_annealing(
@@ -90,7 +96,8 @@ def search_by_annealing(
     """
     from aggopt.algorithms.stiefel.kernels import Penalty
 
-    n, d = space.data.sizes[:, None], c.shape[1]
+    n = space.data.sizes[:, None]
+    d = c.shape[1]
     curvature = np.median(np.abs(cost.curvature(c)) / n) or 1.0
     c, S, L, mu = _add_response(space.data, c, *multipliers)
     moved = np.flatnonzero(np.arange(c.size) % c.shape[1] < d)
@@ -103,10 +110,12 @@ def search_by_annealing(
             * curvature
             / n.sum()
         )
-        off, mean = c.T @ (n * c) - S, np.sum(n * c, axis=0)
+        off = c.T @ (n * c) - S
+        mean = np.sum(n * c, axis=0)
         price = Penalty(off, mean, L, mu, float(rho))
         cost.descended(c, price, rng.permutation(moved))
-        L, mu = L + rho * off, mu + rho * mean
+        L = L + rho * off
+        mu = mu + rho * mean
     return c[:, :d].copy()
 
 

@@ -69,17 +69,20 @@ def smooth_quartics(
         for a in range(d):
             C = cells.centres[j, a]
             q = _add_price(cells.powers, j, a, C, n * line[j, a], n * lam[a])
-            low, high = cells.allowed[0, j, a] - C, cells.allowed[1, j, a] - C
+            low = cells.allowed[0, j, a] - C
+            high = cells.allowed[1, j, a] - C
             if math.isnan(low):
                 reach = cells.reach[j]
                 low, high = find_minima(q, -reach - C, reach - C)
-            below, above = _evaluate_quartic(q, low), _evaluate_quartic(q, high)
+            below = _evaluate_quartic(q, low)
+            above = _evaluate_quartic(q, high)
             lowest = min(below, above)
             weight = math.exp((lowest - below) / soft)
             other = math.exp((lowest - above) / soft) if low != high else 0.0
             total += lowest - soft * math.log(weight + other)
             weight /= weight + other
-            low, high = low + C, high + C
+            low = low + C
+            high = high + C
             first[j, a] = weight * low + (1.0 - weight) * high
             second[j, a] = weight * low * low + (1.0 - weight) * high * high
     return total
@@ -94,10 +97,12 @@ def descend_quartics(cells: Cells, c: Floats, price: Penalty, order: I64) -> Non
     """
     d = c.shape[1]
     for place in order:
-        j, a = place // d, place % d
+        j = place // d
+        a = place % d
         x = c[j, a]
         q = _compute_step_cost(cells, c, price, j, a)
-        low, high = cells.allowed[0, j, a] - x, cells.allowed[1, j, a] - x
+        low = cells.allowed[0, j, a] - x
+        high = cells.allowed[1, j, a] - x
         if math.isnan(low):
             low, high = find_minima(q, -cells.reach[j] - x, cells.reach[j] - x)
         step = low if _evaluate_quartic(q, low) <= _evaluate_quartic(q, high) else high
@@ -141,8 +146,10 @@ def compute_penalty(
     n: float, c: Floats, price: Penalty, j: int, a: int
 ) -> tuple[float, float, float, float]:
     """Return the price of a step of c_ja, in its powers 1 to 4."""
-    x, rho = c[j, a], price.rho
-    line, square = price.mu[a] + rho * price.mean[a], 0.5
+    x = c[j, a]
+    rho = price.rho
+    line = price.mu[a] + rho * price.mean[a]
+    square = 0.5
     for b in range(c.shape[1]):
         if b != a:
             line += 2.0 * (price.L[a, b] + rho * price.off[a, b]) * c[j, b]
@@ -204,7 +211,8 @@ def find_minima(q: Quartic, low: float, high: float) -> tuple[float, float]:
     r = (((-4.0 * q[4] * b + 3.0 * q[3]) * -b + 2.0 * q[2]) * -b + q[1]) / (4.0 * q[4])
     inside = r * r / 4.0 + p * p * p / 27.0
     if inside >= 0.0:
-        root, half = math.sqrt(inside), -0.5 * r
+        root = math.sqrt(inside)
+        half = -0.5 * r
         z = np.cbrt(half + root) if half >= 0.0 else np.cbrt(half - root)
         t = _apply_newton(q, (z - p / (3.0 * z) if z != 0.0 else 0.0) - b)
         return t, t
@@ -238,7 +246,7 @@ SMOOTH = 1e-9  # of the terms of a group: a smaller step is none
 
 
 @compiled
-def look_up(cells: Separable, c: Floats, seen: Floats) -> None:
+def look_up(cells: Separable, c: Floats, values: Floats) -> None:
     """Write value, slope, curvature and the ends of the room of each c_ja.
 
     Of overlapping pieces, the cheaper one counts.  Outside all pieces the value is inf,
@@ -249,27 +257,36 @@ def look_up(cells: Separable, c: Floats, seen: Floats) -> None:
         for j in range(m):
             g = a * m + j
             C = cells.centres[g]
-            t, best, lowest, apart = c[j, a] - C, cells.first[g], np.inf, np.inf
+            t = c[j, a] - C
+            best = cells.first[g]
+            lowest = np.inf
+            apart = np.inf
             for p in range(cells.first[g], cells.first[g + 1]):
                 beyond = max(cells.low[p] - t, t - cells.high[p], 0.0)
                 if beyond <= AT_END:
                     value = evaluate_quartic(_read_piece(cells, p), t)
                     if value < lowest:
-                        best, lowest = p, value
+                        best = p
+                        lowest = value
                 elif lowest == np.inf and beyond < apart:
-                    best, apart = p, beyond
+                    best = p
+                    apart = beyond
             q = _read_piece(cells, best)
-            seen[0, j, a] = lowest
-            seen[1, j, a] = ((4.0 * q[4] * t + 3.0 * q[3]) * t + 2.0 * q[2]) * t + q[1]
-            seen[2, j, a] = (12.0 * q[4] * t + 6.0 * q[3]) * t + 2.0 * q[2]
+            values[0, j, a] = lowest
+            values[1, j, a] = ((4.0 * q[4] * t + 3.0 * q[3]) * t + 2.0 * q[2]) * t + q[
+                1
+            ]
+            values[2, j, a] = (12.0 * q[4] * t + 6.0 * q[3]) * t + 2.0 * q[2]
             low, high = _find_room(cells, g, best)
-            seen[3, j, a], seen[4, j, a] = C + low, C + high
+            values[3, j, a] = C + low
+            values[4, j, a] = C + high
 
 
 @inlined
 def _find_room(cells: Separable, g: int, best: int) -> tuple[float, float]:
     """Return the interval of a piece and of the pieces that continue it."""
-    first, last = best, best
+    first = best
+    last = best
     little = SMOOTH * (1.0 + cells.terms[g])
     while first > cells.first[g] and _is_continued(cells, first - 1, little):
         first -= 1
@@ -284,10 +301,8 @@ def _is_continued(cells: Separable, p: int, little: float) -> bool:
     end = cells.high[p]
     if end != cells.low[p + 1]:
         return False
-    value, next_value = (
-        evaluate_quartic(_read_piece(cells, p), end),
-        evaluate_quartic(_read_piece(cells, p + 1), end),
-    )
+    value = evaluate_quartic(_read_piece(cells, p), end)
+    next_value = evaluate_quartic(_read_piece(cells, p + 1), end)
     return abs(value - next_value) <= little
 
 
@@ -310,11 +325,14 @@ def smooth_pieces(
 ) -> float:
     """Return the sum of the smoothed minima: see `CellCost`."""
     m, d = line.shape
-    minima, y, total = make_workspace(cells), np.zeros(3), 0.0
+    minima = make_workspace(cells)
+    y = np.zeros(3)
+    total = 0.0
     for a in range(d):
         for j in range(m):
             g = a * m + j
-            y[0], y[1] = -line[j, a], -lam[a]
+            y[0] = -line[j, a]
+            y[1] = -lam[a]
             count = find_local_minima(cells, g, box.low[g], box.high[g], y, minima)
             lowest = np.inf
             for k in range(count):
@@ -327,7 +345,8 @@ def smooth_pieces(
                 one += share * c
                 two += share * c * c
             total += lowest - soft * math.log(weight)
-            first[j, a], second[j, a] = one / weight, two / weight
+            first[j, a] = one / weight
+            second[j, a] = two / weight
     return total
 
 
@@ -338,11 +357,15 @@ def descend_pieces(
     """Move each centroid to its least cost: see `CellCost`."""
     m, d = c.shape
     for place in order:
-        j, a = place // d, place % d
-        g, x, n = a * m + j, c[j, a], cells.sizes[a * m + j]
+        j = place // d
+        a = place % d
+        g = a * m + j
+        x = c[j, a]
+        n = cells.sizes[a * m + j]
         t = x - cells.centres[g]
         p1, p2, p3, p4 = compute_penalty(n, c, price, j, a)
-        best, lowest = 0.0, np.inf
+        best = 0.0
+        lowest = np.inf
         for p in range(cells.first[g], cells.first[g + 1]):
             low = max(cells.low[p], box.low[g]) - t
             high = min(cells.high[p], box.high[g]) - t
@@ -354,7 +377,8 @@ def descend_pieces(
             for step in (low, min(max(one, low), high), min(max(two, low), high), high):
                 value = evaluate_quartic(q, step)
                 if value < lowest:
-                    best, lowest = step, value
+                    best = step
+                    lowest = value
         if lowest < np.inf:
             move_centroid(n, c, price, j, a, best)
 

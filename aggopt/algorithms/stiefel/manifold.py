@@ -13,7 +13,7 @@ import numpy as np
 
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
-from aggopt.models.shared.joint import Records, find_nearest
+from aggopt.models.shared.joint import Records, find_nearest_matrix
 
 PLAIN = 1e-13  # least eigenvalue, of the largest, of a Gram matrix that is trusted
 NEWTON_SCHULZ_STEPS = (
@@ -49,7 +49,7 @@ class Manifold:
         image -= apart @ (apart.T @ image)
         values, vectors = np.linalg.eigh(image.T @ image)
         if not (values.size and values[0] > PLAIN * values[-1]):
-            return find_nearest(self.data, A)
+            return find_nearest_matrix(self.data, A)
         Q = image @ (vectors / np.sqrt(values)) @ vectors.T
         for _ in range(NEWTON_SCHULZ_STEPS):
             Q = Q @ (1.5 * np.eye(len(values)) - 0.5 * (Q.T @ Q))
@@ -60,8 +60,10 @@ class Manifold:
 
         The rest is (A - F) L and P M, of some symmetric L (d, d) and some M (q, d).
         """
-        V, (fixed, _, apart) = self.directions, self.data.free
-        slope, free_part = G @ V, (A - fixed) @ V
+        V = self.directions
+        fixed, _, apart = self.data.free
+        slope = G @ V
+        free_part = (A - fixed) @ V
         inner = free_part.T @ slope
         L = (inner + inner.T) / (self.squares[:, None] + self.squares)
         free = slope - free_part @ L - apart @ (apart.T @ slope)
@@ -108,7 +110,8 @@ class Rooms(Manifold):
         Each step is the shortest that satisfies the linearised rows.  A centroid that
         would leave its room stays at the room's end.
         """
-        n, (low, high) = float(self.data.sizes.sum()), self.ends
+        n = float(self.data.sizes.sum())
+        low, high = self.ends
         A = np.clip(A, low, high)
         free = low < high
         for _ in range(GAUSS_NEWTON_STEPS):
@@ -153,7 +156,8 @@ class Rooms(Manifold):
 
     def _derive_gradient(self, A: Floats, y: Floats) -> Floats:
         """Return the gradient (m, d) of y'`_compute_errors`."""
-        d, apart = A.shape[1], self.data.free.apart
+        d = A.shape[1]
+        apart = self.data.free.apart
         L = np.zeros((d, d))
         rows, L[self.pairs] = np.split(y, [d * apart.shape[1]])
         return apart @ rows.reshape(-1, d) + A @ (L + L.T)
@@ -163,7 +167,8 @@ class Rooms(Manifold):
 
         A row of a and b has A_jb at c_ja and A_ja at c_jb, twice if a = b.
         """
-        d, apart = A.shape[1], self.data.free.apart
+        d = A.shape[1]
+        apart = self.data.free.apart
         rows = np.arange(d * apart.shape[1])
         gram = np.zeros((len(rows) + len(self.pairs[0]),) * 2)
         for a in range(d):

@@ -9,10 +9,14 @@ import numpy as np
 from aggopt.algorithms.stiefel.bound import (
     fit_multipliers,
     improve_tangents,
-    prove_bound,
+    prove_joint_bound,
 )
 from aggopt.algorithms.stiefel.cost import CellCost, build_cost
-from aggopt.algorithms.stiefel.descent import Local, descend, search_by_annealing
+from aggopt.algorithms.stiefel.descent import (
+    Local,
+    descend_manifold,
+    search_by_annealing,
+)
 from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
 from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.validation import Floats, is_number, is_whole
@@ -31,11 +35,14 @@ from aggopt.solvers.run_solver import run_solver
 from aggopt.solvers.solver import Solver
 
 CENTROIDS = 40_000  # default of `rounds`: this over their number, within
-FEWEST, MOST = 1, 8  # local minima tried after the first
-PASSES, VISITS = (150, 1000), 15_000_000  # of a round: visits over centroids, within
+FEWEST = 1  # local minima tried after the first, at least
+MOST = 8  # and at most
+PASSES = (150, 1000)  # range of the passes of a round: VISITS over centroids
+VISITS = 15_000_000
 CLOSE = 1e-3  # default of gap_tol
 NODES = 20  # of each attribute's branch and bound
-APART, PROOF = 0.25, 0.5  # of a time limit: up to where attributes and the proof go on
+APART = 0.25  # of a time limit, after which single attributes end
+PROOF = 0.5  # of a time limit, after which the proof ends
 
 
 def run(
@@ -58,19 +65,21 @@ def run(
         An unknown option, or a value out of range.
     """
     options = _read_options(solver, native)
-    limit, rounds = options.time_limit, options.rounds
+    limit = options.time_limit
+    rounds = options.rounds
     clock = Deadline(limit)
     if not data.wished:
         return _solve_without_wishes(data, solver, clock)
     apart = solve_separately(data, limit and APART * limit)
     if any(optimum.status is Status.INFEASIBLE for optimum in apart):
         return Answer(None, Status.INFEASIBLE, None, solver.name, clock.spent)
-    cost, c = build_cost(data), stack_optima(data, apart)
+    cost = build_cost(data)
+    c = stack_optima(data, apart)
     half = Deadline(limit and max(PROOF * limit - clock.spent, 0.0))
     tangents, near = improve_tangents(data, cost, c, half)
     guesses = fit_multipliers(data, cost, c).multipliers, tangents.multipliers
     of_apart = sum(-np.inf if a.bound is None else a.bound for a in apart)
-    bound = max(of_apart, prove_bound(data, tangents))
+    bound = max(of_apart, prove_joint_bound(data, tangents))
     space = Manifold(data)
     search = JointSearch(cost, space, guesses, bound, options.gap_tol, clock)
     begun = [data.means if start is None else start, c]
@@ -133,7 +142,7 @@ class JointSearch:
             space = self._iter_starts(start)
             A = space.nearest(weight * start)
             if np.isfinite(A).all():
-                return descend(self.cost, space, A, self.clock)
+                return descend_manifold(self.cost, space, A, self.clock)
         return None
 
     def _iter_starts(self, c: Floats) -> Manifold:
@@ -175,13 +184,13 @@ def _solve_without_wishes(data: JointWishes, solver: Solver, clock: Deadline) ->
     """Return the means that keep the covariance: the optimum for alpha = 0."""
     alone = covariance_mean.Data(data.Z, data.labels, y=data.y, weights=data.weights)
     centroids = alone.renormalised
-    of = covariance_mean.compute_multipliers(alone, centroids)
-    bound = max(covariance_mean.proven(alone, of), 0.0)
+    multipliers = covariance_mean.compute_multipliers(alone, centroids)
+    bound = max(covariance_mean.proven(alone, multipliers), 0.0)
     return Answer(centroids, Status.OPTIMAL, bound, solver.name, clock.spent)
 
 
-def _choose_least(found: Iterable[Local | None]) -> Local | None:
-    return min(filter(None, found), key=lambda local: local.value, default=None)
+def _choose_least(results: Iterable[Local | None]) -> Local | None:
+    return min(filter(None, results), key=lambda local: local.value, default=None)
 
 
 class _Options(NamedTuple):

@@ -25,7 +25,7 @@ _KINDS: dict[type[Any], str] = {  # of a default, and how messages call it
 }
 
 
-def require_setting(of: str, name: str, value: object, setting: Parameter) -> None:
+def require_setting(owner: str, name: str, value: object, setting: Parameter) -> None:
     """Refuse a value that does not fit the annotation or default of its argument.
 
     No message contains the value: an array may have one entry for each record.
@@ -40,17 +40,17 @@ def require_setting(of: str, name: str, value: object, setting: Parameter) -> No
     """
     adapter = _make_type_adapter(setting.annotation)
     if adapter is None:
-        _require_kind(of, name, value, setting.default)
+        _require_kind(owner, name, value, setting.default)
         return
     names = _list_literal_names(setting.annotation)
     if names and isinstance(value, str):
-        require_known(f"{name} of {of}", value, names)
+        require_known(f"{name} of {owner}", value, names)
     try:
         _validate(adapter, value)
     except ValidationError as invalid:
         wrong = invalid.errors(include_url=False, include_input=False)[0]["msg"]
         raise JobError(
-            f"{name} of {of} is of type {type(value).__name__}, and cannot be used.",
+            f"{name} of {owner} is of type {type(value).__name__}, and cannot be used.",
             fix=f"{wrong[:1].lower()}{wrong[1:]}.",
         ) from None
 
@@ -81,7 +81,7 @@ def _list_literal_names(annotation: Any) -> list[str]:
     return list(every) if all(isinstance(name, str) for name in every) else []
 
 
-def _require_kind(of: str, name: str, value: object, default: object) -> None:
+def _require_kind(owner: str, name: str, value: object, default: object) -> None:
     kind = next(
         (plain_kind for plain_kind in _KINDS if isinstance(default, plain_kind)), object
     )
@@ -89,13 +89,14 @@ def _require_kind(of: str, name: str, value: object, default: object) -> None:
     listed = isinstance(value, list | tuple) and kind in (list, tuple)
     if truth or not (listed or isinstance(value, kind)):
         raise JobError(
-            f"{name} of {of} is of type {type(value).__name__}.",
+            f"{name} of {owner} is of type {type(value).__name__}.",
             fix=f"write {_KINDS[kind]}, as its default is.",
         )
 
 
 _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_ANY_DATA, _ANY_SETTING = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
+_ANY_DATA = Parameter.VAR_POSITIONAL
+_ANY_SETTING = Parameter.VAR_KEYWORD
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,8 @@ class UserFunction:
             `thing` is not a function, does not take the data, or has an argument whose
             name is `taken` by other keys of its section.
         """
-        noun, wanted = KINDS[origin.kind], ", ".join(cls.data)
+        noun = KINDS[origin.kind]
+        wanted = ", ".join(cls.data)
         fix = f"write it as a function of ({wanted}, *, its settings by name)."
         if not callable(thing):
             raise JobError(
@@ -180,7 +182,7 @@ class UserFunction:
         """Whether it has no setting of this name."""
         return name not in self.settings and not self._has(_ANY_SETTING)
 
-    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that a job gives, and the defaults of all others.
 
         Raises
@@ -192,22 +194,22 @@ class UserFunction:
             its annotation or default.
         """
         defaults = self.settings
-        for name in filter(self.lacks, given):
+        for name in filter(self.lacks, settings):
             raise self._unknown(name)
         lacking = [
             name
             for name, p in defaults.items()
-            if name not in given and p.default is Parameter.empty
+            if name not in settings and p.default is Parameter.empty
         ]
         if lacking:
             raise JobError(
                 f"{self.origin.name} needs {', '.join(lacking)}.",
                 fix="give each of them a value in the job.",
             )
-        for name, value in given.items():
+        for name, value in settings.items():
             if name in defaults:
                 require_setting(self.origin.name, name, value, defaults[name])
-        return {**_list_plain_defaults(defaults), **given}
+        return {**_list_plain_defaults(defaults), **settings}
 
     def _unknown(self, name: str) -> JobError:
         if self.settings:

@@ -21,7 +21,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
 from aggopt.core.memory import is_lack_of_memory
-from aggopt.core.plugins.trust import CodeFile, read_trusted, require_unchanged
+from aggopt.core.plugins.trust import CodeFile, read_trusted, require_same_hash
 from aggopt.core.regular_files import resolve_path
 from aggopt.errors import JobError, OwnMemoryError, UnknownNameError, require_known
 
@@ -88,7 +88,9 @@ class Origin:
             "package": self.package,
         }
 
-    def run(self, function: Callable[..., Found], /, *args: Any, **how: Any) -> Found:
+    def run(
+        self, function: Callable[..., Found], /, *args: Any, **options: Any
+    ) -> Found:
         """Return the result of its code.
 
         Raises
@@ -99,7 +101,7 @@ class Origin:
         file = None if self.file is None else str(self.file)
         if self.where == "object":
             file = getattr(getattr(function, "__code__", None), "co_filename", None)
-        return run_user_code(self.name, file, function, *args, **how)
+        return run_user_code(self.name, file, function, *args, **options)
 
 
 def is_code_file(name: object) -> bool:
@@ -175,7 +177,7 @@ def reload_plugin(origin: Origin) -> Any:
     if origin.file is None or origin.sha256 is None:
         return load_plugin(origin.kind, origin.name)[0]
     code = CodeFile.read(origin.file)
-    require_unchanged(code, origin.sha256)
+    require_same_hash(code, origin.sha256)
     member = origin.name.removeprefix(code.path.name).removeprefix(":") or None
     return _find_member(_load_module(code, origin), member, origin)
 
@@ -287,7 +289,7 @@ def run_user_code(
     function: Callable[..., Found],
     /,
     *args: Any,
-    **how: Any,
+    **options: Any,
 ) -> Found:
     """Return the result of a user function.
 
@@ -305,7 +307,7 @@ def run_user_code(
         error.  For a MemoryError it is an OwnMemoryError.
     """
     try:
-        return function(*args, **how)
+        return function(*args, **options)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

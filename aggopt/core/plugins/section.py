@@ -110,10 +110,12 @@ class UserMethodSection(MethodSection, PluginSection):
             return self
         return self._with(self.methods.adopted(self.method))
 
-    def _with(self, own: Any) -> Self:
-        arguments = self.checked(own.function)
-        section = self.model_copy(update={"method": own.name, "arguments": arguments})
-        section._own = own
+    def _with(self, method: Any) -> Self:
+        arguments = self.checked(method.function)
+        section = self.model_copy(
+            update={"method": method.name, "arguments": arguments}
+        )
+        section._own = method
         return section
 
 

@@ -104,11 +104,11 @@ def read_trusted(file: Path) -> CodeFile:
             fix=f"read it; if you trust it, pass --trust {path}, or "
             f"trust=[{str(path)!r}] in Python.",
         )
-    require_unchanged(CodeFile.read(path), code.sha256)
+    require_same_hash(CodeFile.read(path), code.sha256)
     return code
 
 
-def require_unchanged(now: CodeFile, sha256: str) -> None:
+def require_same_hash(now: CodeFile, sha256: str) -> None:
     """Refuse a file whose bytes no longer have this hash."""
     if now.sha256 != sha256:
         raise UntrustedCodeError(

@@ -34,7 +34,7 @@ from aggopt.privacy.distance import Distance
 from aggopt.privacy.exact_order import Numbers
 from aggopt.privacy.metric import Metric
 from aggopt.privacy.requirement import Check, Requirement
-from aggopt.privacy.value_levels import levels_of
+from aggopt.privacy.value_levels import assign_levels
 
 COMPARED = (
     'say how they are compared: order = ["low", "middle", "high"], distance = "equal", '
@@ -182,7 +182,7 @@ class _Column:
                 fix="subtract a base from them, or divide them.",
             )
         levels = self.treatment.levels
-        return levels_of(numbers[self.values.which], levels, self.counts)
+        return assign_levels(numbers[self.values.which], levels, self.counts)
 
     def numbers(self) -> Numbers:
         """Return the values as numbers, exactly."""

@@ -89,7 +89,7 @@ def _refusal(rows: pa.Table, config: PartState) -> InfeasibleInputError | None:
     table = check_table(own, config)
     of_values = list_requirements(confidential_attributes(table.frame, config))
     asked = (*of_values, *requirements_of_all_weights(table, job))
-    refusals = (requirement.infeasible(job.privacy.k) for requirement in asked)
+    refusals = (requirement.explain_infeasible(job.privacy.k) for requirement in asked)
     refusal = next(filter(None, refusals), None)
     if refusal is None and any(map(_groups_alone_may_keep, asked)):
         return _not_grouped(table, config)
@@ -98,7 +98,7 @@ def _refusal(rows: pa.Table, config: PartState) -> InfeasibleInputError | None:
 
 def _groups_alone_may_keep(asked: Requirement) -> bool:
     """Whether one group of all violates it, although several groups may satisfy it."""
-    return not (asked.additive or asked.satisfied(np.zeros(asked.n, np.intp)))
+    return not (asked.additive or asked.is_satisfied(np.zeros(asked.n, np.intp)))
 
 
 def _not_grouped(table: Table, config: PartState) -> InfeasibleInputError | None:

@@ -86,7 +86,8 @@ def attribution(
     Attribution(share=0.6, chance=0.6, undefined=0)
     """
     width = check_safety(safety)
-    labels, values = read_labels(released), _read_one_column(target)
+    labels = read_labels(released)
+    values = _read_one_column(target)
     classes = Attacker.of(len(labels), known).before
     if classes is None:
         classes = np.zeros(len(labels), np.intp)
@@ -99,31 +100,35 @@ def attribution(
         )
     if values.dtype.kind in "iuf":
         numbers = values.astype(np.float64)
-        there = ~np.isnan(numbers)
-        own = np.unique(labels[there], return_inverse=True)[1]
-        classes = np.unique(classes[there], return_inverse=True)[1]
-        guess = by_table = partial(_guess_by_median, numbers[there], width=width)
+        present = ~np.isnan(numbers)
+        own = np.unique(labels[present], return_inverse=True)[1]
+        classes = np.unique(classes[present], return_inverse=True)[1]
+        guess = by_table = partial(_guess_by_median, numbers[present], width=width)
     else:
         codes = encode_entries(values)[0] + 1
-        own, guess = labels, partial(_guess_by_mode, codes)
+        own = labels
+        guess = partial(_guess_by_mode, codes)
         by_table = partial(_guess_by_mode, codes, left_out=False)
     guessed = np.bincount(own)[own] > 1
     if not guessed.any():
         return Attribution(None, None, len(labels))
-    share, chance = guess(own)[guessed].mean(), by_table(classes)[guessed].mean()
+    share = guess(own)[guessed].mean()
+    chance = by_table(classes)[guessed].mean()
     undefined = len(labels) - int(guessed.sum())
     return Attribution(float(share), float(chance), undefined)
 
 
 def _read_one_column(target: Any) -> npt.NDArray[Any]:
     """Return the one column of values, or refuse several."""
-    found = [values for _, values in iter_columns(target, "The confidential attribute")]
-    if len(found) != 1:
+    columns = [
+        values for _, values in iter_columns(target, "The confidential attribute")
+    ]
+    if len(columns) != 1:
         raise TableError(
-            f"There are {len(found)} confidential attributes.",
+            f"There are {len(columns)} confidential attributes.",
             fix="pass one column at a time.",
         )
-    return found[0]
+    return columns[0]
 
 
 def _guess_by_median(x: Floats, labels: Labels, width: float) -> Floats:
@@ -137,14 +142,16 @@ def _guess_by_median(x: Floats, labels: Labels, width: float) -> Floats:
     group = labels[order]
     rank = np.arange(len(x)) - first[group]
     others = sizes[group] - 1
-    ranked, start = x[order], first[group]
+    ranked = x[order]
+    start = first[group]
 
     def other(place: Labels) -> Floats:
         """Return the value in this place among the others."""
         at = np.minimum(start + place + (place >= rank), len(x) - 1)
         return np.asarray(ranked[at])
 
-    low, high = other((others - 1) // 2), other(others // 2)
+    low = other((others - 1) // 2)
+    high = other(others // 2)
     right = np.empty(len(x))
     off = np.abs(low + (high - low) / 2 - ranked)
     right[order] = is_within(off, width * x.std(ddof=1))
@@ -163,12 +170,12 @@ def _guess_by_mode(codes: I64, labels: Labels, left_out: bool = True) -> Floats:
     )[1:]
     group = np.empty(len(count), np.intp)
     group[pair] = labels
-    most = np.zeros_like(np.bincount(labels))
-    np.maximum.at(most, group, count)
-    tops = np.bincount(group, count == most[group])
+    counts = np.zeros_like(np.bincount(labels))
+    np.maximum.at(counts, group, count)
+    tops = np.bincount(group, count == counts[group])
     if not left_out:
-        return np.asarray(np.where(count == most[group], 1 / tops[group], 0.0)[pair])
-    seconds = np.bincount(group, count == most[group] - 1)
-    alone = (count == most[group]) & (tops[group] == 1)
+        return np.asarray(np.where(count == counts[group], 1 / tops[group], 0.0)[pair])
+    seconds = np.bincount(group, count == counts[group] - 1)
+    alone = (count == counts[group]) & (tops[group] == 1)
     right = np.where(alone, 1 / (1 + seconds[group]), 0.0)
     return right[pair]

@@ -48,8 +48,8 @@ def individual_risk(keys: Any, weights: npt.ArrayLike | None = None) -> Floats:
     labels = read_labels(keys)
     weight = weight_of_each(weights, len(labels))
     records = np.bincount(labels)
-    found = _compute_expected_risk(records, np.bincount(labels, weight))
-    return np.asarray(found[labels])
+    risk = _compute_expected_risk(records, np.bincount(labels, weight))
+    return np.asarray(risk[labels])
 
 
 def household_risk(risk: npt.ArrayLike, households: Any) -> Floats:
@@ -77,15 +77,16 @@ def household_risk(risk: npt.ArrayLike, households: Any) -> Floats:
     >>> household_risk([0.5, 0.5, 0.2], ["a", "a", "b"]).round(6).tolist()
     [0.75, 0.75, 0.2]
     """
-    unit, own = find_groups(households), np.asarray(risk, dtype=np.float64)
-    if own.shape != unit.shape or not ((own >= 0) & (own <= 1)).all():
+    unit = find_groups(households)
+    risks = np.asarray(risk, dtype=np.float64)
+    if risks.shape != unit.shape or not ((risks >= 0) & (risks <= 1)).all():
         raise TableError(
-            f"There are {len(unit)} records, and risks of shape {own.shape}, or some "
+            f"There are {len(unit)} records, and risks of shape {risks.shape}, or some "
             "are no fractions.",
             fix="pass one risk from 0 to 1 per record.",
         )
     with np.errstate(divide="ignore"):  # of a risk of 1
-        none = np.bincount(unit, np.log1p(-own))
+        none = np.bincount(unit, np.log1p(-risks))
     return np.asarray(-np.expm1(none)[unit])
 
 
@@ -105,10 +106,12 @@ def _compute_expected_risk(f: AnyInt, F: npt.NDArray[Any]) -> Floats:
 def _sum_series(f: AnyInt, z: Floats) -> Floats:
     """Return 2F1(1, 1; f+1; z) of 0 <= z < 1: the sum of n! / (f+1)_n z^n over n."""
     term = np.ones(len(f))
-    total, n = term.copy(), 0
+    total = term.copy()
+    n = 0
     while (term > SMALLEST_TERM).any():
         term = term * (n + 1) / (f + 1 + n) * z
-        total, n = total + term, n + 1
+        total = total + term
+        n = n + 1
     return total
 
 

@@ -89,11 +89,13 @@ def suda(keys: Any, *, size: int | None = None) -> Suda:
         encode_entries(values)[0] + 1
         for _, values in iter_columns(keys, "The table of keys")
     ]
-    n, d = len(parts[0]), len(parts)
-    most = check_size(size, d)
-    scores, uniques = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    n = len(parts[0])
+    d = len(parts)
+    max_size = check_size(size, d)
+    scores = np.zeros(n, np.int64)
+    uniques = np.zeros(n, np.int64)
     shares = np.zeros((n, d), np.int64)
-    for attributes, records in _iter_minimal_uniques(parts, most):
+    for attributes, records in _iter_minimal_uniques(parts, max_size):
         points = factorial(d - len(attributes))
         scores[records] += points
         uniques[records] += 1
@@ -161,8 +163,8 @@ def check_size(size: object, d: int) -> int:
             "size is not a whole number of at least 1.",
             fix="leave it out, or pass a number of attributes, such as size=3.",
         )
-    most = d if size is None else min(int(size), d)
-    sets = sum(comb(d, s) for s in range(1, most + 1))
+    max_size = d if size is None else min(int(size), d)
+    sets = sum(comb(d, s) for s in range(1, max_size + 1))
     if d > LONGEST:
         raise InfeasibleInputError(
             f"{d} attributes make scores that 64 bits do not hold.",
@@ -170,20 +172,20 @@ def check_size(size: object, d: int) -> int:
         )
     if sets > MOST:
         raise InfeasibleInputError(
-            f"{d} attributes have {sets} sets of up to {most} of them, and up to "
+            f"{d} attributes have {sets} sets of up to {max_size} of them, and up to "
             f"{MOST} are looked at.",
             fix="choose a smaller size, such as 3, or pass fewer attributes.",
         )
-    return most
+    return max_size
 
 
 def _iter_minimal_uniques(
-    parts: list[I64], most: int
+    parts: list[I64], max_size: int
 ) -> Iterator[tuple[tuple[int, ...], Labels]]:
     """Yield each set of attributes with the records that it is minimal unique of."""
     n = len(parts[0])
     smaller: dict[tuple[int, ...], Labels] = {(): np.empty(0, np.intp)}
-    for s in range(1, most + 1):
+    for s in range(1, max_size + 1):
         minimal: dict[tuple[int, ...], Labels] = {}
         for attributes in combinations(range(len(parts)), s):
             records = np.flatnonzero(_is_unique([parts[j] for j in attributes]))

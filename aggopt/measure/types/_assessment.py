@@ -52,11 +52,12 @@ def means_by_kind(measures: Mapping[str, Any], name: str) -> KindMeans:
     """
     if "attributes" not in measures:
         return KindMeans(float(measures[name]), None)
-    numbers, categories = list[float](), list[float]()
+    numbers = list[float]()
+    categories = list[float]()
     for attribute in measures["attributes"].values():
         if attribute["varies"]:
-            same = numbers if attribute["kind"] in NUMERIC else categories
-            same.append(float(attribute[name]))
+            attributes = numbers if attribute["kind"] in NUMERIC else categories
+            attributes.append(float(attribute[name]))
     return KindMeans(*map(_mean_or_none, (numbers, categories)))
 
 
@@ -104,7 +105,8 @@ class TypedAssessment:
     @classmethod
     def of(cls, tables: TypedComparison) -> "TypedAssessment":
         """Return the results of the measures of typed attributes for a comparison."""
-        pair, linkage = tables.typed, tables.once(get_linkage)
+        pair = tables.typed
+        linkage = tables.once(get_linkage)
         sizes = compute_group_sizes(tables.pair)
         return cls(
             highest_risk=find_highest_risk(sizes),
@@ -139,7 +141,8 @@ class TypedAssessment:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON: a map for each attribute."""
         plain = asdict(self)
-        kinds, varies = plain.pop("kinds"), plain.pop("varies")
+        kinds = plain.pop("kinds")
+        varies = plain.pop("varies")
         by_attribute = plain.pop("of_attributes")
         figures = {
             name: {
@@ -266,7 +269,8 @@ def assess_types(
     >>> found["dld"], found["unchanged"]
     (0.5, {'age': 0.0, 'sex': 1.0})
     """
-    width, largest = check_safety(safety), check_whole(whole)
+    width = check_safety(safety)
+    largest = check_whole(whole)
     tables = TypedComparison.of(
         original,
         released,

@@ -211,7 +211,9 @@ def _compute_kappa(pair: AttributePair) -> float | None:
     if pair.of.numbers is not None:
         return None
     before, after = count_frequencies(pair.original, pair.released)
-    n, equal, chance = pair.n, int(pair.unchanged.sum()), int(before @ after)
+    n = pair.n
+    equal = int(pair.unchanged.sum())
+    chance = int(before @ after)
     return (n * equal - chance) / (n * n - chance) if chance < n * n else 0.0
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from aggopt.measure._loss import IL as OF_NUMBERS
-from aggopt.measure._loss import compute_il, compute_sse
+from aggopt.measure._loss import compute_il, compute_paired_sse
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.registry import Heading, TypedComparison, TypedMeasure
 
@@ -123,7 +123,7 @@ def _compute_embedded_within(tables: TypedComparison) -> float:
 
 
 def _compute_distance(tables: TypedComparison) -> float:
-    return compute_sse(tables.weighed) / tables.pair.n
+    return compute_paired_sse(tables.weighed) / tables.pair.n
 
 
 def _compute_share(part: float, total: float) -> float:

@@ -92,23 +92,26 @@ def compute_disclosed(pair: AttributePair) -> float:
 def compute_disclosed_by_chance(pair: AttributePair) -> float:
     """Return `sdid_chance` of an attribute."""
     if pair.of.numbers is None:
-        near, known = _find_near(pair), pair.known
-        if known is None:
+        near = _find_near(pair)
+        linked = pair.known
+        if linked is None:
             before = np.bincount(pair.original, minlength=len(near))
             after = np.bincount(pair.released, minlength=len(near))
             return float(before @ near @ after / pair.n**2)
         from scipy.sparse import csr_matrix
 
-        sizes, one = np.bincount(known), np.ones(pair.n)
+        sizes = np.bincount(linked)
+        one = np.ones(pair.n)
         shape = len(sizes), len(near)
-        before = csr_matrix((1 / sizes[known], (known, pair.original)), shape)
-        after = csr_matrix((one, (known, pair.released)), shape)
+        before = csr_matrix((1 / sizes[linked], (linked, pair.original)), shape)
+        after = csr_matrix((one, (linked, pair.released)), shape)
         return float((before @ csr_matrix(near)).multiply(after).sum() / pair.n)
     if pair.of.numbers.constant:
         return float(pair.unchanged.mean())
     column = Pair.of(pair.original[:, None], pair.released[:, None])
     width = pair.safety * column.sample_deviation
-    x, y = column.original[:, 0], column.released[:, 0]
+    x = column.original[:, 0]
+    y = column.released[:, 0]
     return compute_chance_within(x, y, width, pair.known)
 
 

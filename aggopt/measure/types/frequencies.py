@@ -207,7 +207,8 @@ def _count_cells(tables: TypedComparison) -> list[tuple[I64, I64]]:
     tables_of_counts = []
     for a, b in combinations(tables.typed.categories, 2):
         width = len(b.of.nodes)
-        before, after = a.original * width + b.original, a.released * width + b.released
+        before = a.original * width + b.original
+        after = a.released * width + b.released
         tables_of_counts.append(count_frequencies(before, after))
     return tables_of_counts
 
@@ -220,7 +221,8 @@ def _average_certainty(before: I64, after: I64) -> float:
     """Return the mean chance over cells whose share is neither 0 nor 1; 0 without."""
     n = before.sum()
     is_partial = (before > 0) & (before < n)
-    p, q = before[is_partial] / n, after[is_partial] / n
+    p = before[is_partial] / n
+    q = after[is_partial] / n
     chances = compute_probability(q - p, np.sqrt(p * (1 - p) / n))
     return float(chances.mean()) if len(chances) else 0.0
 

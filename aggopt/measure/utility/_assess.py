@@ -106,9 +106,9 @@ class Utility:
                 yield f"total of {name}", f"{far:.3f}", moved
 
 
-def _describe_regression(found: RegressionKept) -> Iterator[tuple[str, str, str]]:
-    yield found.formula, "", ""
-    for coefficient in found.coefficients:
+def _describe_regression(regression: RegressionKept) -> Iterator[tuple[str, str, str]]:
+    yield regression.formula, "", ""
+    for coefficient in regression.coefficients:
         sign = "same sign" if coefficient.sign else "OTHER SIGN"
         sign += "" if coefficient.significance else ", other significance"
         shown = "none" if coefficient.overlap is None else f"{coefficient.overlap:.3f}"
@@ -179,7 +179,8 @@ def assess(
         if masked is None
         else list(masked)
     )
-    before, after = one[names], other[names]
+    before = one[names]
+    after = other[names]
     categories = [name for name in names if not is_numeric(one, name)]
     figures = [name for name in names if name not in categories]
     arguments = {"weights": weights, "released_weights": released_weights}

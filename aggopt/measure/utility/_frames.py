@@ -21,7 +21,8 @@ def read_frames(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataF
     TableError
         One is not a table, has no records, or columns differ by name or type.
     """
-    one, other = to_frame(original), to_frame(released)
+    one = to_frame(original)
+    other = to_frame(released)
     if set(one.columns) != set(other.columns):
         differing = sorted(set(one.columns) ^ set(other.columns))
         raise TableError(
@@ -30,7 +31,8 @@ def read_frames(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataF
         )
     for frame in (one, other):
         require_records(frame)
-    first, second = one.to_pandas(), other.select(one.columns).to_pandas()
+    first = one.to_pandas()
+    second = other.select(one.columns).to_pandas()
     other_type = [
         n for n in list_names(first) if is_numeric(first, n) != is_numeric(second, n)
     ]

@@ -147,7 +147,8 @@ def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) ->
         raise JobError("leaf is not a whole number of at least 1.", fix="pass leaf=20.")
     Z, _, after = _stack_records(original, released)
     order = np.lexsort((after, *Z.T))  # or sums would round otherwise in another one
-    Z, after = Z[order], after[order]
+    Z = Z[order]
+    after = after[order]
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(min_samples_leaf=int(leaf), random_state=seed)
@@ -315,7 +316,7 @@ def _bound_rank(products: _Products, most: int) -> int:
     """Return a lower bound on the rank of many products (N, t): that of some records.
 
     It costs a fraction of the rank; 0 where it would save little or show no more than
-    `most`.
+    `upper`.
     """
     N, t = products.shape
     rows = 2 * (most + 1)

@@ -26,7 +26,7 @@ PLAIN = (
 EXAMPLE = 'write it as "y ~ a + b".'
 
 
-def list_columns(formula: str, known: Collection[str]) -> list[str]:
+def list_formula_columns(formula: str, columns: Collection[str]) -> list[str]:
     """Return the columns that a formula needs.
 
     Raises
@@ -51,7 +51,7 @@ def list_columns(formula: str, known: Collection[str]) -> list[str]:
             _require_plain(factor.expr)
     names = sorted(parsed.required_variables)
     for name in names:
-        require_known("column", name, known)
+        require_known("column", name, columns)
     return names
 
 
@@ -167,10 +167,10 @@ def interval_overlap(
     1.0
     """
     one, other = read_frames(original, released)
-    names = list_columns(formula, list_names(one))
+    names = list_formula_columns(formula, list_names(one))
     w = weight_of_each(weights, len(one))
-    same = released_weights is None and len(one) == len(other)
-    v = w if same else weight_of_each(released_weights, len(other))
+    is_paired = released_weights is None and len(one) == len(other)
+    v = w if is_paired else weight_of_each(released_weights, len(other))
     before, spec = _fit_formula(formula, one[names], w)
     after, _ = _fit_formula(spec, other[names], v)
     return RegressionKept(formula, tuple(_compare_coefficients(before, after)))
@@ -229,7 +229,7 @@ def _compare_coefficients(before: Any, after: Any) -> Iterator[Coefficient]:
         if name != "Intercept":
             yield Coefficient(
                 str(name),
-                _compute_overlap(*(both[j] for both in ends)),
+                _compute_overlap(*(intervals[j] for intervals in ends)),
                 bool(signs[0][j] == signs[1][j]),
                 bool(significant[0][j] == significant[1][j]),
             )

@@ -144,14 +144,15 @@ def totals(
     for name in strata:
         require_known("column", name, list_names(first))
     w = weight_of_each(weights, len(first))
-    same = released_weights is None and len(first) == len(second)
-    v = w if same else weight_of_each(released_weights, len(second))
+    is_paired = released_weights is None and len(first) == len(second)
+    v = w if is_paired else weight_of_each(released_weights, len(second))
     names = [n for n in list_names(first) if is_numeric(first, n) and n not in strata]
     _require_numbers((first, second), names)
     original_strata, released_strata = _find_strata(first, second, strata)
     X = first[names].to_numpy(np.float64) * w[:, None]
     Y = second[names].to_numpy(np.float64) * v[:, None]
-    before, after = _sum_by_label(X, original_strata), _sum_by_label(Y, released_strata)
+    before = _sum_by_label(X, original_strata)
+    after = _sum_by_label(Y, released_strata)
     size = np.bincount(original_strata)[:, None]
     off = X - (before / size)[original_strata]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -178,7 +179,8 @@ def _find_strata(
     import pandas as pd
 
     labels = find_groups(pd.concat([first[list(names)], second[list(names)]]))
-    original_labels, released_labels = labels[: len(first)], labels[len(first) :]
+    original_labels = labels[: len(first)]
+    released_labels = labels[len(first) :]
     if set(original_labels.tolist()) != set(released_labels.tolist()):
         raise TableError(
             "The strata of the release are not those of the original.",
@@ -198,7 +200,8 @@ def _find_levels(
     """Return the level of each record of both tables."""
     import pandas as pd
 
-    x, y = first[name], second[name]
+    x = first[name]
+    y = second[name]
     if is_numeric(first, name) and x.nunique() > COARSE:
         cuts = np.quantile(get_numbers(first, name), FIFTHS)
         missing = len(cuts) + 1

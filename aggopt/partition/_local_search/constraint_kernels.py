@@ -32,7 +32,7 @@ from aggopt.core.unrefcounted import inlined, inner
 from aggopt.core.validation import Floats
 from aggopt.partition._local_search.state import LANES, Groups, Space, Weights
 from aggopt.partition.constraints import CLOSE, TABLED, Close, Diverse, Promise
-from aggopt.privacy.emd_kernels import between
+from aggopt.privacy.emd_kernels import sum_between
 
 if TYPE_CHECKING:
 
@@ -129,7 +129,7 @@ def _sum_terms(close: Close, r: int, s: int, a: int, b: int) -> int:
     """Return the terms of bins a..b-1, with r of s members to their left."""
     n = len(close.place)
     if s > TABLED:
-        return between(r, s, a, b, n, close.sums, close.first)
+        return sum_between(r, s, a, b, n, close.sums, close.first)
     c = min(max(close.split[s * (s + 1) // 2 + r], a), b)
     low = close.sums[a]
     middle = close.sums[c]

@@ -336,7 +336,7 @@ def search_groups(
     labels, status = run_search(
         records, k, initial_labels, effort, state, reporting, weights
     )
-    if promise.broken(labels).any():
+    if promise.find_broken(labels).any():
         raise PrivacyError(
             f"The groups of the search do not satisfy {promise.name}.",
             fix="choose another method, and report this.",

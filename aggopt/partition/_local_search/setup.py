@@ -231,7 +231,7 @@ def read_initial_labels(
             f"initial_labels have a group of {smallest}; k = {k}.",
             fix=f"pass groups of {k} records or more, or a smaller k.",
         )
-    broken = 0 if constraints is None else int(constraints.broken(labels).sum())
+    broken = 0 if constraints is None else int(constraints.find_broken(labels).sum())
     if constraints is not None and broken:
         raise JobError(
             f"initial_labels do not keep {constraints.name}: {broken} of "

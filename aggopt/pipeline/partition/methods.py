@@ -13,7 +13,7 @@ from aggopt.job import Job, Privacy
 from aggopt.partition._in_blocks import call_with_progress
 from aggopt.partition.registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
 from aggopt.partition.shared.result import Block, Partition
-from aggopt.privacy.closeness import unwarned_of_constants
+from aggopt.privacy.closeness import suppress_constant_warnings
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.requirement import Requirement
@@ -35,7 +35,7 @@ def make_partitioner(
         X: Floats | Encoded, k: int, *, progress: Any, **settings: Any
     ) -> Partition:
         confidential_settings = _confidential_arguments(method, job.privacy, held)
-        with unwarned_of_constants():
+        with suppress_constant_warnings():
             made: Partition = call_with_progress(
                 method.function,
                 X,

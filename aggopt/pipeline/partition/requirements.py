@@ -28,7 +28,7 @@ def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidentia
     """
     held = read_confidential_attributes(table.frame, table.roles, job.privacy, decimal)
     for requirement in list_requirements(held):
-        if refusal := requirement.infeasible(job.privacy.k):
+        if refusal := requirement.explain_infeasible(job.privacy.k):
             raise refusal
     return held
 

@@ -41,28 +41,28 @@ class SingleStratumPerGroup(Requirement):
     strata: Labels = field(repr=False)
     attribute: str = "stratum"
     name: str = "strata in a group"
-    asked: float = 1.0
+    required: float = 1.0
 
     @property
     def n(self) -> int:
         """The number of records."""
         return len(self.strata)
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return of how many strata the records of each group are, (groups,)."""
         of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         pairs = np.unique(np.stack([of, self.strata[records]]), axis=1)
         return np.asarray(np.bincount(pairs[0]), np.float64)
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group has records of several strata, (groups,)."""
-        return np.asarray(self.found(records, starts) > 1)
+        return np.asarray(self.measure_groups(records, starts) > 1)
 
-    def short(self, records: I64, starts: I64) -> F64:
+    def measure_shortfall(self, records: I64, starts: I64) -> F64:
         """Return `FAR` for each broken group, a larger shortfall than any other."""
-        return np.where(self.broken(records, starts), FAR, 0.0)
+        return np.where(self.find_broken(records, starts), FAR, 0.0)
 
-    def keeps(self, found: float) -> str:
+    def describe_kept(self, value: float) -> str:
         """Say nothing: no group is to have several."""
         return ""
 

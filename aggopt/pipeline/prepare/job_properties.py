@@ -1,7 +1,7 @@
 """Properties of a job that several stages read."""
 
 from aggopt.aggregate.kept_statistics import Keeping, KeptApart
-from aggopt.aggregate.user_model import ByModel, choose_solver
+from aggopt.aggregate.user_model import ByModel, choose_model_solver
 from aggopt.job import Job, Mean, Median, SolverSection
 from aggopt.models import MODELS, Model
 from aggopt.solvers import Solver, choose
@@ -25,7 +25,7 @@ def find_model(how: SolverSection) -> Model:
 def choose_method_solver(how: SolverSection) -> Solver:
     """Return the solver that a method will use; raises as `choose`."""
     if isinstance(how, ByModel):
-        return choose_solver(how.program, how.arguments, how.solver)
+        return choose_model_solver(how.program, how.arguments, how.solver)
     return choose(how.solver, *find_model(how).kinds)
 
 

@@ -10,7 +10,7 @@ from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Job, Shifting
 from aggopt.models import MODELS
-from aggopt.models.shared.value_bounds import require_variance
+from aggopt.models.shared.value_bounds import require_variance_range
 from aggopt.pipeline.prepare.job_properties import _kept_of, are_bounded_jointly
 from aggopt.pipeline.prepare.prepared_table import present_values
 from aggopt.pipeline.prepare.published_grid import (
@@ -113,4 +113,4 @@ def require_some(scale: Scale, n: int, table: Table, job: Job, name: str) -> Non
     if _kept_of(job, name) in SPREAD and n >= 2 * k and not table.roles.weight:
         ends = read_bounds(table, job, [name]).standardised(scale)
         sizes = np.array([k, n - k])  # no group can be farther out
-        require_variance(sizes, float(ends.lower[0]), float(ends.upper[0]))
+        require_variance_range(sizes, float(ends.lower[0]), float(ends.upper[0]))

@@ -41,7 +41,7 @@ def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> 
         Weighing.read(sampling.each, len(whole))
     for asked in dominance_requirement(job, sampling.each):
         require_plain_repair(job, "does not keep the dominance of [weights].")
-        if refusal := asked.infeasible(job.privacy.k):
+        if refusal := asked.explain_infeasible(job.privacy.k):
             raise refusal
 
 

@@ -14,13 +14,13 @@ from aggopt.errors import InfeasibleInputError
 from aggopt.privacy._near_values import (
     Epsilon,
     NearNumbers,
-    attributes_of,
-    crowd,
-    epsilon_of,
-    of_attribute,
+    count_crowded,
+    list_epsilon_attributes,
+    read_epsilon,
+    select_epsilon,
 )
-from aggopt.privacy.distance import written
-from aggopt.privacy.exact_order import numbers_of
+from aggopt.privacy.distance import read_exact_number
+from aggopt.privacy.exact_order import read_exact_numbers
 from aggopt.privacy.model import Attribute, PrivacyModel
 from aggopt.privacy.requirement import Requirement
 
@@ -47,11 +47,11 @@ class Dissimilarity(NearNumbers):
         return f"({float(self.epsilon):g}, delta)-dissimilarity delta"
 
     @property
-    def asked(self) -> float:
+    def required(self) -> float:
         """The required delta."""
         return float(self.delta)
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the share of others that each value is far from, the least; 1 of one.
 
         By group, (groups,).
@@ -60,24 +60,24 @@ class Dissimilarity(NearNumbers):
         share = self._fewest(records, starts) / np.maximum(others, 1)
         return np.where(others == 0, 1.0, share)
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether a value is far from fewer than delta (|G| - 1) others, exactly."""
         far = self._fewest(records, starts).astype(object) * self.delta.denominator
-        asked = (np.diff(starts) - 1).astype(object) * self.delta.numerator
-        return np.asarray(far < asked)
+        required = (np.diff(starts) - 1).astype(object) * self.delta.numerator
+        return np.asarray(far < required)
 
-    def keeps(self, found: float) -> str:
+    def describe_kept(self, value: float) -> str:
         """Return the delta that these groups satisfy."""
-        return f"delta of at most {found:.6g}, rounded down"
+        return f"delta of at most {value:.6g}, rounded down"
 
-    def infeasible(self, k: int) -> InfeasibleInputError | None:
+    def explain_infeasible(self, k: int) -> InfeasibleInputError | None:
         """Return the proof that no groups satisfy it, or None."""
-        close = crowd(self.numbers, self.near)
+        close = count_crowded(self.numbers, self.near)
         groups = min(close, self.n // k)
         if close <= self.delta * groups + (1 - self.delta) * self.n:
             return None
         return InfeasibleInputError(
-            f"{self.name} >= {self.asked:g} cannot be kept of {self.attribute!r}: "
+            f"{self.name} >= {self.required:g} cannot be kept of {self.attribute!r}: "
             f"{close} of {self.n} records lie within epsilon of each other, too many "
             f"for groups of k = {k}.",
             fix="promise a smaller delta or epsilon, or drop the attribute, as "
@@ -105,12 +105,13 @@ def dissimilarity(groups: Any, confidential: Any, epsilon: float) -> float:
     >>> dissimilarity([0, 0, 0, 1, 1], [10, 20, 21, 30, 50], 5)
     0.5
     """
-    labels, reach = read_labels(groups), epsilon_of(epsilon)
-    asked = [
+    labels = read_labels(groups)
+    reach = read_epsilon(epsilon)
+    requirements = [
         Dissimilarity(name, numbers, reach, Fraction(1))
-        for name, numbers in numbers_of(confidential, len(labels))
+        for name, numbers in read_exact_numbers(confidential, len(labels))
     ]
-    return min(each.check(labels).found for each in asked)
+    return min(requirement.check(labels).found for requirement in requirements)
 
 
 class DissimilaritySettings(Section):
@@ -143,12 +144,14 @@ class Settings(Section):
     )
 
 
-def _requirement(of: Attribute, asked: Settings) -> Requirement:
-    if asked.dissimilarity is None:
+def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    if settings.dissimilarity is None:
         raise ValueError("No dissimilarity is asked for.")
-    how = asked.dissimilarity
-    epsilon = of_attribute(how.epsilon, of.name, "dissimilarity")
-    return Dissimilarity(of.name, of.numbers(), epsilon, written(how.delta))
+    required = settings.dissimilarity
+    epsilon = select_epsilon(required.epsilon, attribute.name, "dissimilarity")
+    return Dissimilarity(
+        attribute.name, attribute.numbers(), epsilon, read_exact_number(required.delta)
+    )
 
 
 METHOD = PrivacyModel(
@@ -156,8 +159,8 @@ METHOD = PrivacyModel(
     when="each confidential number of a group is far from many others there",
     rank=50,
     settings=Settings,
-    attributes=lambda asked: attributes_of(asked.dissimilarity.epsilon),
-    requirement=_requirement,
+    attributes=lambda asked: list_epsilon_attributes(asked.dissimilarity.epsilon),
+    requirement=_build_requirement,
     template="""\
 # dissimilarity = { epsilon = 5, delta = 0.5 }  # each value of a group is farther than
 #                          epsilon from a share delta of the others

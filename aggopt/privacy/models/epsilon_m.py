@@ -14,12 +14,12 @@ from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy._near_values import (
     Epsilon,
     NearNumbers,
-    attributes_of,
-    crowd,
-    epsilon_of,
-    of_attribute,
+    count_crowded,
+    list_epsilon_attributes,
+    read_epsilon,
+    select_epsilon,
 )
-from aggopt.privacy.exact_order import Near, numbers_of
+from aggopt.privacy.exact_order import Near, read_exact_numbers
 from aggopt.privacy.model import Attribute, PrivacyModel
 from aggopt.privacy.requirement import Requirement
 
@@ -50,7 +50,7 @@ class Proximity(NearNumbers):
         return f"({float(self.epsilon):g}{way}, m)-anonymity m"
 
     @property
-    def asked(self) -> float:
+    def required(self) -> float:
         """The required m."""
         return float(self.m)
 
@@ -59,31 +59,31 @@ class Proximity(NearNumbers):
         """Of each distinct number, the first and the last one near it."""
         return self.numbers.near(self.epsilon, relative=self.relative)
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the size of each group over the most records near one value."""
         return np.asarray(np.diff(starts) / self.most_near(records, starts))
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether more than 1/m of a group's records are near one of its values."""
         return np.asarray(self.most_near(records, starts) * self.m > np.diff(starts))
 
-    def keeps(self, found: float) -> str:
+    def describe_kept(self, value: float) -> str:
         """Return the m that these groups satisfy."""
-        return f"m of at most {int(found)}"
+        return f"m of at most {int(value)}"
 
-    def infeasible(self, k: int) -> InfeasibleInputError | None:
+    def explain_infeasible(self, k: int) -> InfeasibleInputError | None:
         """Return the proof that no groups satisfy it, or None."""
-        close = crowd(self.numbers, self.near)
+        close = count_crowded(self.numbers, self.near)
         if close * self.m <= self.n:
             return None
-        most = self.n // close
-        none = "" if most > 1 else ", that is none"
+        max_groups = self.n // close
+        none = "" if max_groups > 1 else ", that is none"
         return InfeasibleInputError(
             f"{self.name} >= {self.m} cannot be kept of {self.attribute!r}: {close} of "
             f"{self.n} records lie so near each other that a group has at most one in "
             f"{self.m} of them.",
-            fix=f"promise m of at most {most}{none}, a smaller epsilon, or drop the "
-            "attribute, as identifier.",
+            fix=f"promise m of at most {max_groups}{none}, a smaller epsilon, or drop "
+            "the attribute, as identifier.",
         )
 
 
@@ -128,12 +128,13 @@ def epsilon_m(
             f"relative is {describe_argument(relative)}.",
             fix="pass True where epsilon is a share of the value, else False.",
         )
-    labels, reach = read_labels(groups), epsilon_of(epsilon)
-    asked = [
+    labels = read_labels(groups)
+    reach = read_epsilon(epsilon)
+    requirements = [
         Proximity(name, numbers, reach, 1, relative)
-        for name, numbers in numbers_of(confidential, len(labels))
+        for name, numbers in read_exact_numbers(confidential, len(labels))
     ]
-    return min(each.check(labels).found for each in asked)
+    return min(requirement.check(labels).found for requirement in requirements)
 
 
 class ProximitySettings(Section):
@@ -165,12 +166,14 @@ class Settings(Section):
     )
 
 
-def _requirement(of: Attribute, asked: Settings) -> Requirement:
-    if asked.proximity is None:
+def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    if settings.proximity is None:
         raise ValueError("No proximity is asked for.")
-    how = asked.proximity
-    epsilon = of_attribute(how.epsilon, of.name, "proximity")
-    return Proximity(of.name, of.numbers(), epsilon, how.m, how.relative)
+    proximity = settings.proximity
+    epsilon = select_epsilon(proximity.epsilon, attribute.name, "proximity")
+    return Proximity(
+        attribute.name, attribute.numbers(), epsilon, proximity.m, proximity.relative
+    )
 
 
 METHOD = PrivacyModel(
@@ -178,8 +181,8 @@ METHOD = PrivacyModel(
     when="no confidential number is told nearly: few of a group lie near each other",
     rank=40,
     settings=Settings,
-    attributes=lambda asked: attributes_of(asked.proximity.epsilon),
-    requirement=_requirement,
+    attributes=lambda asked: list_epsilon_attributes(asked.proximity.epsilon),
+    requirement=_build_requirement,
     template="""\
 # proximity = { epsilon = 5, m = 2 }  # of numbers: at most 1/m of a group lies within
 #                          epsilon of a value; relative = true: epsilon times the value

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, StrictInt
 from aggopt.core.section import Finite, Section, to_int
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
-from aggopt.privacy._diversity import Counts, factor_of
+from aggopt.privacy._diversity import Counts, read_factor
 from aggopt.privacy.model import Attribute, PrivacyModel
 from aggopt.privacy.requirement import Check, Requirement
 
@@ -46,37 +46,37 @@ class Diversity(Requirement):
         kind = self.kind + (" l" if self.c is None else f" ({self.c:g}, l)")
         if self.values is None:
             return kind
-        return f"{kind} of {many_levels(self._distinct)} of {self.values} values"
+        return f"{kind} of {describe_levels(self._distinct)} of {self.values} values"
 
     @property
-    def asked(self) -> float:
+    def required(self) -> float:
         """The required l."""
         return float(self.least)
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the l of each group, (groups,)."""
         counts = self._counts(records, starts)
         if self.kind == "recursive":
-            return counts.recursive(factor_of(self.c)).astype(float)
+            return counts.recursive(read_factor(self.c)).astype(float)
         chosen = counts.entropy if self.kind == "entropy" else counts.distinct
         return np.asarray(chosen, dtype=float)
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group has less than l, decided exactly."""
-        found = self.found(records, starts)
-        broken = np.asarray(found < self.least)
+        values = self.measure_groups(records, starts)
+        broken = np.asarray(values < self.least)
         if self.kind != "entropy":
             return broken
         counts = self._counts(records, starts)
-        for g in np.flatnonzero(np.abs(found - self.least) < CLOSE * self.least):
-            broken[g] = not _reaches(counts, g, self.least)
+        for g in np.flatnonzero(np.abs(values - self.least) < CLOSE * self.least):
+            broken[g] = not _has_entropy(counts, g, self.least)
         return broken
 
-    def keeps(self, found: float) -> str:
+    def describe_kept(self, value: float) -> str:
         """Return the l that these groups satisfy."""
-        return f"l of at most {int(found)}"
+        return f"l of at most {int(value)}"
 
-    def ways(self, whole: Check) -> list[str]:
+    def list_remedies(self, whole: Check) -> list[str]:
         """Return feasible alternatives, including other kinds of diversity."""
         possible = int(whole.found)
         ways = [f"promise {whole.keeps}{'' if possible > 1 else ', that is none'}"]
@@ -93,17 +93,17 @@ class Diversity(Requirement):
             )
         return ways
 
-    def infeasible(self, k: int) -> InfeasibleInputError | None:
+    def explain_infeasible(self, k: int) -> InfeasibleInputError | None:
         """Return why no groups are so diverse; None if one of all records is."""
-        whole = self.check(np.zeros(self.n, np.intp))
-        if whole.holds:
+        total = self.check(np.zeros(self.n, np.intp))
+        if total.holds:
             return None
         return InfeasibleInputError(
-            f"l = {self.least} ({whole.promise}) cannot be kept of "
-            f"{self.attribute!r}: all {whole.worst} records together have "
-            f"{whole.found:.6g}, and not every group can have more.",
-            fix=f"{', or '.join([*self.ways(whole), 'drop the attribute, as '])}"
-            "identifier.",
+            f"l = {self.least} ({total.promise}) cannot be kept of "
+            f"{self.attribute!r}: all {total.worst} records together have "
+            f"{total.found:.6g}, and not every group can have more.",
+            fix=", or ".join([*self.list_remedies(total), "drop the attribute, as "])
+            + "identifier.",
         )
 
     @property
@@ -115,17 +115,17 @@ class Diversity(Requirement):
         return Counts.of(np.repeat(np.arange(len(sizes)), sizes), self.codes[records])
 
 
-def many_levels(count: int) -> str:
+def describe_levels(count: int) -> str:
     """Return the number of levels in words."""
     return f"{count} level{'s'[: count - 1]}"
 
 
-def _reaches(counts: Counts, g: np.integer[Any], least: int) -> bool:
+def _has_entropy(counts: Counts, g: np.integer[Any], l: int) -> bool:  # noqa: E741
     """Whether a group's entropy is at least log l: s^s >= l^s prod_v c_v^c_v."""
     of_group = counts.count[counts.starts[g] : counts.starts[g + 1]]
-    each = (of_group // np.gcd.reduce(of_group)).tolist()
-    size = sum(each)
-    return bool(size**size >= least**size * prod(c**c for c in each))
+    count_list = (of_group // np.gcd.reduce(of_group)).tolist()
+    size = sum(count_list)
+    return bool(size**size >= l**size * prod(c**c for c in count_list))
 
 
 class Settings(Section):
@@ -175,26 +175,29 @@ class Treatment(Section):
     )
 
 
-def _requirement(of: Attribute, asked: Settings) -> Requirement:
-    if asked.l is None:
+def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    if settings.l is None:
         raise ValueError("No l is asked for.")
-    codes, values = of.codes, None
-    if of.treatment.levels is not None:
-        codes, values = of.levels(), int(codes.max()) + 1
-    return Diversity(of.name, codes, asked.l, asked.diversity, asked.c, values)
+    codes = attribute.codes
+    values = None
+    if attribute.treatment.levels is not None:
+        codes, values = attribute.levels(), int(codes.max()) + 1
+    return Diversity(
+        attribute.name, codes, settings.l, settings.diversity, settings.c, values
+    )
 
 
-def _check(asked: Settings) -> None:
-    if (asked.diversity == "recursive") != (asked.c is not None):
+def _check(settings: Settings) -> None:
+    if (settings.diversity == "recursive") != (settings.c is not None):
         raise ValueError('diversity = "recursive" and c go together')
 
 
-def _sense(asked: Settings, treatments: Sequence[Any]) -> str:
-    return f"in the sense of {asked.diversity} diversity"
+def _describe_sense(settings: Settings, treatments: Sequence[Any]) -> str:
+    return f"in the sense of {settings.diversity} diversity"
 
 
-def _simple(asked: Settings, treatments: Sequence[Any]) -> bool:
-    return asked.diversity != "recursive"
+def _is_simple(settings: Settings, treatments: Sequence[Any]) -> bool:
+    return settings.diversity != "recursive"
 
 
 METHOD = PrivacyModel(
@@ -203,10 +206,10 @@ METHOD = PrivacyModel(
     rank=10,
     settings=Settings,
     treatment=Treatment,
-    requirement=_requirement,
+    requirement=_build_requirement,
     check=_check,
-    sense=_sense,
-    simple=_simple,
+    sense=_describe_sense,
+    simple=_is_simple,
     template="""\
 # l = 3                  # different values, at least; they are audited, like k and t
 # diversity = "distinct" # or "entropy" (even frequencies), "recursive" (with c = 3.0)

@@ -40,25 +40,25 @@ class Sensitivity(Requirement):
         return "p-sensitive p"
 
     @property
-    def asked(self) -> float:
+    def required(self) -> float:
         """The required p."""
         return float(self.p)
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the number of distinct values of each group, (groups,)."""
         sizes = np.diff(starts)
         group = np.repeat(np.arange(len(sizes)), sizes)
         return Counts.of(group, self.codes[records]).distinct.astype(float)
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group has fewer than p values."""
-        return np.asarray(self.found(records, starts) < self.p)
+        return np.asarray(self.measure_groups(records, starts) < self.p)
 
-    def keeps(self, found: float) -> str:
+    def describe_kept(self, value: float) -> str:
         """Return the p that these groups satisfy."""
-        return f"p of at most {int(found)}"
+        return f"p of at most {int(value)}"
 
-    def ways(self, whole: Check) -> list[str]:
+    def list_remedies(self, whole: Check) -> list[str]:
         """Return feasible alternatives if `whole`, the check of all records, fails."""
         return [f"promise {whole.keeps}{'' if whole.found > 1 else ', that is none'}"]
 
@@ -81,10 +81,10 @@ class Settings(Section):
     )
 
 
-def _requirement(of: Attribute, asked: Settings) -> Requirement:
-    if asked.p is None:
+def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    if settings.p is None:
         raise ValueError("No p is asked for.")
-    return Sensitivity(of.name, of.codes, asked.p)
+    return Sensitivity(attribute.name, attribute.codes, settings.p)
 
 
 METHOD = PrivacyModel(
@@ -92,7 +92,7 @@ METHOD = PrivacyModel(
     when="as l, of distinct values, never of levels",
     rank=30,
     settings=Settings,
-    requirement=_requirement,
+    requirement=_build_requirement,
     template="""\
 # p = 3                  # p-sensitive: different values, at least, never levels
 """,

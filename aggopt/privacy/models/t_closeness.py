@@ -47,7 +47,7 @@ class Closeness(Requirement):
         return f"t ({self.kind})"
 
     @property
-    def asked(self) -> float:
+    def required(self) -> float:
         """The required t."""
         return float(self.t)
 
@@ -56,31 +56,34 @@ class Closeness(Requirement):
         """Largest numerator that t allows, by the size of a group, (n + 1,)."""
         return self.distance.limits(self.t)
 
-    def found(self, records: I64, starts: I64) -> F64:
+    def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the distance of each group, (groups,)."""
-        unit, sizes = max(self.distance.unit, 1), np.diff(starts)
+        unit = max(self.distance.unit, 1)
+        sizes = np.diff(starts)
         return np.asarray(self._numerators(records, starts) / (float(unit) * sizes))
 
-    def broken(self, records: I64, starts: I64) -> Bool:
+    def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group is farther than t, decided in whole numbers."""
         sizes, which = np.unique(np.diff(starts), return_inverse=True)
         allowed = self.distance.limits(self.t, sizes)[which]
         return np.asarray(self._numerators(records, starts) > allowed)
 
-    def short(self, records: I64, starts: I64) -> F64:
+    def measure_shortfall(self, records: I64, starts: I64) -> F64:
         """Return the excess of each group over t, 0 if none."""
-        over = self.found(records, starts) - float(self.t)
-        least = 1 / (1 + np.diff(starts) * len(records))
-        return np.where(self.broken(records, starts), np.maximum(over, least), 0.0)
+        over = self.measure_groups(records, starts) - float(self.t)
+        lowest = 1 / (1 + np.diff(starts) * len(records))
+        return np.where(
+            self.find_broken(records, starts), np.maximum(over, lowest), 0.0
+        )
 
-    def extreme(self, records: I64, starts: I64, found: F64) -> float:
+    def find_worst(self, records: I64, starts: I64, found: F64) -> float:
         """Return the largest distance, exact before it is rounded once."""
         numerators = self._numerators(records, starts)
         return float(self.distance.worst(numerators, np.diff(starts)))
 
-    def keeps(self, found: float) -> str:
+    def describe_kept(self, value: float) -> str:
         """Return the t that these groups satisfy."""
-        return f"t of at least {found:.6g}, rounded up"
+        return f"t of at least {value:.6g}, rounded up"
 
     @property
     def trivial(self) -> bool:
@@ -115,7 +118,7 @@ class Settings(Section):
     distance: Kind = "ordered"
 
 
-def _plain_tree(tree: Any) -> Any:
+def _simplify_tree(tree: Any) -> Any:
     return None if tree is None else to_plain(tree)
 
 
@@ -144,7 +147,7 @@ class Treatment(Section):
         description="list each value once, lowest first, as text, numbers or true and "
         'false: order = ["low", "middle", "high"].',
     )
-    tree: Annotated[dict[str, Any] | None, AfterValidator(_plain_tree)] = Field(
+    tree: Annotated[dict[str, Any] | None, AfterValidator(_simplify_tree)] = Field(
         default=None,
         min_length=1,
         description='nest it, tree = { lung = ["asthma", "flu"], heart = ["attack"] }, '
@@ -152,20 +155,20 @@ class Treatment(Section):
     )
 
 
-def _requirement(of: Attribute, asked: Settings) -> Requirement:
-    if asked.t is None:
+def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    if settings.t is None:
         raise ValueError("No t is asked for.")
-    kind = str(of.treatment.distance)
-    return Closeness(of.name, of.distance(), asked.t, kind)
+    kind = str(attribute.treatment.distance)
+    return Closeness(attribute.name, attribute.distance(), settings.t, kind)
 
 
-def _sense(asked: Settings, treatments: Sequence[Any]) -> str:
-    kinds = dict.fromkeys(str(each.distance) for each in treatments)
+def _describe_sense(settings: Settings, treatments: Sequence[Any]) -> str:
+    kinds = dict.fromkeys(str(treatment.distance) for treatment in treatments)
     return f"by the {' and '.join(kinds)} distance"
 
 
-def _simple(asked: Settings, treatments: Sequence[Any]) -> bool:
-    return all(each.distance == "ordered" for each in treatments)
+def _is_simple(settings: Settings, treatments: Sequence[Any]) -> bool:
+    return all(treatment.distance == "ordered" for treatment in treatments)
 
 
 METHOD = PrivacyModel(
@@ -174,9 +177,9 @@ METHOD = PrivacyModel(
     rank=20,
     settings=Settings,
     treatment=Treatment,
-    requirement=_requirement,
-    sense=_sense,
-    simple=_simple,
+    requirement=_build_requirement,
+    sense=_describe_sense,
+    simple=_is_simple,
     template="""\
 # t = 0.15               # distance of its distribution from the table's, at most
 # distance = "ordered"   # between values; or "equal" (names), "hierarchical" (a tree)

@@ -13,7 +13,7 @@ from aggopt.core.validation import check_groups
 from aggopt.partition.neighbours import find_neighbours
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import scale_with_weights
-from aggopt.privacy.distance import starts_of
+from aggopt.privacy.distance import compute_starts
 from aggopt.privacy.requirement import Requirement
 from aggopt.repair.registry import LimitedSettings, Repair, RepairInput
 from aggopt.solvers import Status
@@ -125,9 +125,9 @@ class _SearchedGroups:
         one = self.members[own_group] - {change.record} | ({change.back} - {-1})
         other = self.members[change.other] - {change.back} | {change.record}
         records = np.array([*sorted(one), *sorted(other)], np.int64)
-        starts = starts_of([len(one), len(other)])
+        starts = compute_starts([len(one), len(other)])
         return not any(
-            requirement.broken(records, starts).any()
+            requirement.find_broken(records, starts).any()
             for requirement in self.requirements
         )
 
