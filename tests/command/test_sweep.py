@@ -88,6 +88,7 @@ PROGRAMS = [  # solvers of integer programs, in each step that asks them
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", PROGRAMS)
 def test_integer_programs_are_compared_and_their_values_audited(asked):
     names, frame = ["cvxpy:highs", "pyomo:highs"], salaried(18)

@@ -97,6 +97,7 @@ def test_kernels_compute_what_python_computes(called):
     assert called("print(kernels.first(x))") == str(expected + 1)
 
 
+@pytest.mark.slow
 def test_a_cached_inner_kernel_serves_a_kernel_that_is_compiled_later(called):
     compiling = "print(kernels.{}(x) > 0, kernels.Seen.names)"
     assert called(compiling.format("first")) == "True ['square', 'smooth', 'first']"

@@ -99,6 +99,7 @@ def test_a_run_goes_on_in_the_step_that_was_interrupted(folder, tmp_path, step):
     assert digest(found.path) == digest(again.path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "steps"),
     [

@@ -94,6 +94,7 @@ def test_what_a_job_says_of_its_table_is_kept_and_of_its_method_not():
     assert (own.ending, cbfs.method) == ("nearest", "cbfs")
 
 
+@pytest.mark.slow
 def test_a_limit_of_time_is_for_searches_that_have_none():
     own = {"method": "optimal", "time_limit": 3.0}
     listed = ["optimal", own, {"method": "local_search", "effort": "fast"}, "mdav"]

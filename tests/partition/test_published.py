@@ -54,7 +54,9 @@ def test_mdav(name: str, at: int) -> None:
 
 
 @pytest.mark.parametrize("at", range(4), ids=[f"k{k}" for k in GROUP_SIZES])
-@pytest.mark.parametrize("name", CBFS)
+@pytest.mark.parametrize(
+    "name", ["census", "tarragona", pytest.param("eia", marks=pytest.mark.slow)]
+)
 def test_cbfs(name: str, at: int) -> None:
     Z, k = z_scores(name), GROUP_SIZES[at]
     digits = 5.1e-5 if name == "eia" else 5.1e-4

@@ -143,6 +143,7 @@ def test_dominance_of_equal_weights_is_a_size():
     assert np.bincount(alone.labels).min() >= 2
 
 
+@pytest.mark.slow
 def test_dominance_and_diversity_are_kept_together():
     levels = np.arange(40) % 3
     found = local_search(

@@ -346,6 +346,7 @@ def test_the_same_seed_gives_the_same_groups(method):
     assert (one.labels == other.labels).all()
 
 
+@pytest.mark.slow
 @methods
 def test_the_time_limit_holds(method, own_process):
     Z, values = oracle.instance(7, 400, ties=False)

@@ -101,6 +101,7 @@ def needs_much(x, labels, sizes):
     return cp.Problem(cp.Minimize(cost), [much >= 1])
 
 
+@pytest.mark.slow
 def test_one_that_ends_for_lack_of_memory_says_so_and_what_to_do(monkeypatch):
     monkeypatch.setattr(_pool, "find_available_memory", lambda: 1 << 24)
     asked = job(aggregation={"model": needs_much, "solver": "cvxpy:clarabel"})

@@ -50,6 +50,7 @@ def test_one_that_prints_is_noticed_here_and_silent_in_a_process_of_its_own(prin
     assert printed[False]["prints"] == ""
 
 
+@pytest.mark.slow
 def test_mask_with_json_prints_one_object_whatever_the_solver(tmp_path, forked):
     people(12).to_csv(tmp_path / "people.csv", index=False)
     names = [name for name in JOBS if name in INSTALLED]
