@@ -47,7 +47,7 @@ from aggopt.pipeline.prepare.memory_check import (
     NUMBER,
     require_memory_to_read,
 )
-from aggopt.release.audit.risk_limits import unsure_limits
+from aggopt.release.audit.risk_limits import describe_unsure_limits
 
 PUBLISHED = ("confidential", "other")  # as they are
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
@@ -134,7 +134,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
         [look.name for look, _ in columns if look.name not in job.dropped]
     )
     notes += tuple(describe_formulas(published, job.released_input))
-    notes += tuple(unsure_limits(job.privacy))
+    notes += tuple(describe_unsure_limits(job.privacy))
     notes += tuple(policies(path, table, job, found, seen))
     if not has_text_entries(path):
         notes += tuple(_lost_in_csv(table, columns))

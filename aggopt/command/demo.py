@@ -89,13 +89,13 @@ def _run(folder: Path, progress: Progress | None, *, overwrite: bool) -> Shown:
 
 def draw(original: Floats, masked: Floats, names: tuple[str, ...], to: Path) -> None:
     """Draw each attribute's original values against its masked ones, one panel each."""
-    from aggopt.release.figures.figure import panels, say
-    from aggopt.release.figures.records import against
+    from aggopt.release.figures.figure import label_axes, make_panels
+    from aggopt.release.figures.records import draw_against
 
-    figure, grid = panels(len(names), across=len(names), wide=3.2, high=3.4)
+    figure, grid = make_panels(len(names), across=len(names), wide=3.2, high=3.4)
     for j, (panel, name) in enumerate(zip(grid, names, strict=True)):
-        against(panel, original[:, j], masked[:, j])
+        draw_against(panel, original[:, j], masked[:, j])
         panel.set_aspect("equal")
-        say(panel, x="original", y="" if j else "masked", title=name)
+        label_axes(panel, x="original", y="" if j else "masked", title=name)
     figure.suptitle("Each point is a patient; on the line nothing was hidden")
     figure.savefig(to, dpi=150)

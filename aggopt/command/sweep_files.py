@@ -89,17 +89,17 @@ def keep(
 
 def draw(points: Sequence[SweepPoint], to: Path) -> None:
     """Draw loss against linkage, the points that no other beats joined by a line."""
-    from aggopt.release.figures.figure import panels, say
-    from aggopt.release.figures.tradeoff import told_apart, tradeoff
+    from aggopt.release.figures.figure import label_axes, make_panels
+    from aggopt.release.figures.tradeoff import add_series_legend, draw_tradeoff
 
-    figure, (panel,) = panels(1, wide=6.4, high=4.8)
+    figure, (panel,) = make_panels(1, wide=6.4, high=4.8)
     best, series = select_pareto_points(points), _series(points)
     said = [", ".join(map(spelled, p.at.values())) for p in best]
-    shown = tradeoff(panel, series, list(map(_place, best)), said)
+    shown = draw_tradeoff(panel, series, list(map(_place, best)), said)
     if len(series) > 1:
-        told_apart(panel, [each.name for each in series])
+        add_series_legend(panel, [each.name for each in series])
     named = ", ".join(points[0].at)
-    say(
+    label_axes(
         panel,
         x=risk_axis(points),
         y="probabilistic information loss PIL, %",

@@ -271,7 +271,7 @@ def _draw_chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Mark
     placed, chosen = choice.placed, choice.recommended()
     names, joined = _list_series([name for name in axes if name != "k"], placed)
     numbers = [point.number for point in placed]
-    return scatter.scatter(
+    return scatter.draw_scatter(
         [
             scatter.Point(
                 series=_name(names, point),

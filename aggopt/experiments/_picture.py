@@ -36,14 +36,14 @@ def draw_picture(
 
     `names` are the columns that identify the cell of a row.
     """
-    from aggopt.release.figures.figure import WIDE, panels, say
-    from aggopt.release.figures.tradeoff import Series, told_apart, tradeoff
+    from aggopt.release.figures.figure import WIDE, label_axes, make_panels
+    from aggopt.release.figures.tradeoff import Series, add_series_legend, draw_tradeoff
 
     cells = _list_cells(rows, names, x, y)
     kinds = [n for n in names if n not in ("table", "k", "seed")]
     tables = list(dict.fromkeys(str(cell["table"]) for cell in cells))
     labels = list(dict.fromkeys(_label(kinds, cell) for cell in cells))
-    figure, grid = panels(len(tables), across=len(tables), high=WIDE)
+    figure, grid = make_panels(len(tables), across=len(tables), high=WIDE)
     for table, panel in zip(tables, grid, strict=True):
         cells_of_table = [cell for cell in cells if cell["table"] == table]
         points = [(cell[x], cell[y]) for cell in cells_of_table]
@@ -54,9 +54,9 @@ def draw_picture(
             )
             for label in labels
         ]
-        tradeoff(panel, series, [points[j] for j in find_front(points)])
-        say(panel, x=x, y=y, title=table)
-    told_apart(grid[-1], labels)
+        draw_tradeoff(panel, series, [points[j] for j in find_front(points)])
+        label_axes(panel, x=x, y=y, title=table)
+    add_series_legend(grid[-1], labels)
     return figure
 
 

@@ -22,5 +22,5 @@ def partition_names(blocks: Sequence[Block], job: Job) -> tuple[tuple[str, ...],
 
 def partition_certificates(blocks: Sequence[Block], job: Job) -> dict[str, Certificate]:
     """Return the certificate of each partition, by its attributes."""
-    found = zip(partition_names(blocks, job), blocks, strict=True)
-    return {", ".join(names): b.certificate for names, b in found}
+    named_blocks = zip(partition_names(blocks, job), blocks, strict=True)
+    return {", ".join(names): b.certificate for names, b in named_blocks}

@@ -58,7 +58,7 @@ def make_manifest(
     order = SHUFFLED if job.output.shuffle else "as in the input"
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions({c.solver for c in solved}, job.code),
+        "versions": _list_versions({c.solver for c in solved}, job.code),
         "job": job.model_dump(mode="json", by_alias=True),
         "code": [origin.to_dict() for origin in job.code],
         "input": asdict(source),
@@ -102,7 +102,7 @@ def _partition(blocks: Sequence[Block], job: Job) -> list[dict[str, Any]]:
     ]
 
 
-def _versions(ran: set[str], code: Sequence[Origin]) -> dict[str, str]:
+def _list_versions(ran: set[str], code: Sequence[Origin]) -> dict[str, str]:
     used = [SOLVERS[name] for name in ran if name in SOLVERS]
     packages = {
         *_ALWAYS,
@@ -115,10 +115,10 @@ def _versions(ran: set[str], code: Sequence[Origin]) -> dict[str, str]:
 
 def list_versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the version of each package that is here, "python" among them."""
-    return {package: _version(package) for package in packages}
+    return {package: _read_version(package) for package in packages}
 
 
-def _version(package: str) -> str:
+def _read_version(package: str) -> str:
     if package == "python":
         return platform.python_version()
     try:

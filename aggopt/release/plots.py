@@ -55,11 +55,11 @@ class Plots:
 
         If k was required within blocks of attributes, it has a panel for each block.
         """
-        from aggopt.release.figures.groups import groups
+        from aggopt.release.figures.groups import draw_groups
 
         audit = self._audit
         counts = (audit.whole,) if audit.scope == "combination" else audit.blocks
-        return groups([self._sizes(count) for count in counts], audit.k)
+        return draw_groups([self._sizes(count) for count in counts], audit.k)
 
     def _sizes(self, count: Count) -> "Sizes":
         from aggopt.release.figures.groups import Sizes
@@ -83,30 +83,32 @@ class Plots:
         TableError
             Fewer than ten records have a value.
         """
-        from aggopt.release.figures.before_after import before_after
-        from aggopt.release.figures.distributions import distribution
-        from aggopt.release.figures.records import records
+        from aggopt.release.figures.before_after import draw_before_after
+        from aggopt.release.figures.distributions import make_distribution
+        from aggopt.release.figures.records import draw_records
 
         original = self._known()
         names = original.roles.quasi_identifier
         require_known("quasi-identifier of the release", name, names)
         if private:
-            return records(original, self._masked, name)
-        found = distribution(original, self._masked, name)
-        if found is None:
+            return draw_records(original, self._masked, name)
+        shares = make_distribution(original, self._masked, name)
+        if shares is None:
             raise TableError(
                 f"{name!r}: fewer than ten records have a value, before masking or "
                 "after; a picture would show them.",
                 fix=PRIVATE,
             )
-        return before_after(found)
+        return draw_before_after(shares)
 
     def correlations(self) -> "Picture":
         """Return the correlations of the originals, and what masking made of them.
 
         Of quasi-identifiers and confidential attributes that are numbers.
         """
-        from aggopt.release.figures.correlations import correlations as drawn
+        from aggopt.release.figures.correlations import (
+            draw_correlation_changes as drawn,
+        )
 
         before, after = self._numbers()
         if len(before) < 2:
@@ -115,31 +117,33 @@ class Plots:
                 "are numbers: there is nothing to correlate.",
                 fix="release.plot.before_after(name) draws any attribute.",
             )
-        tables = (np.column_stack([*of.values()]) for of in (before, after))
+        tables = (np.column_stack([*columns.values()]) for columns in (before, after))
         return drawn(list(before), *map(compute_correlations, tables))
 
     def _numbers(self) -> tuple[dict[str, F64], dict[str, F64]]:
         """Return the attributes that are numbers (n,), by name, before and after."""
-        from aggopt.release.figures.distributions import numbers
+        from aggopt.release.figures.distributions import read_plain_numbers
 
         original, frame = self._known(), self._masked.frame
-        before = {name: numbers(original, name) for name in original.numeric}
-        after = {name: numbers(self._masked, name) for name in original.numeric}
+        before = {name: read_plain_numbers(original, name) for name in original.numeric}
+        after = {
+            name: read_plain_numbers(self._masked, name) for name in original.numeric
+        }
         kinds = frame.schema
-        held = [n for n in self._job.roles.confidential if kinds[n].is_numeric()]
-        same = {name: _finite(frame[name]) for name in held}
+        numeric = [n for n in self._job.roles.confidential if kinds[n].is_numeric()]
+        same = {name: _finite(frame[name]) for name in numeric}
         return before | same, after | same
 
     def risk(self) -> "Picture":
         """Return the success rates of attacks, compared to chance and k's limit."""
-        from aggopt.release.figures.risk import attacks, risk
+        from aggopt.release.figures.risk import draw_risk, list_attacks
 
         if self._measures is None:
             raise TableError(
                 "Nothing was measured on this release: too few records are complete.",
                 fix="release.plot.groups() draws what k promises.",
             )
-        return risk(attacks(self._measures))
+        return draw_risk(list_attacks(self._measures))
 
     def _known(self) -> Table:
         """Return the originals."""
@@ -153,5 +157,5 @@ class Plots:
 
 
 def _finite(column: nw.Series[Any]) -> F64:
-    found = to_floats(column)
-    return np.where(np.isfinite(found), found, np.nan)
+    values = to_floats(column)
+    return np.where(np.isfinite(values), values, np.nan)

@@ -38,7 +38,7 @@ from aggopt.release.block_names import partition_certificates, partition_names
 from aggopt.release.drift import Drift
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.private import write_json, write_key
-from aggopt.release.files.staging import Staging, sha256_of_file
+from aggopt.release.files.staging import Staging, compute_sha256
 from aggopt.release.files.write_table import write_table
 from aggopt.release.manifest import Source, list_versions, make_manifest
 from aggopt.release.order import Order
@@ -178,8 +178,8 @@ class Release(EqualByField):
     def plot(self) -> Plots:
         """Pictures of the release: `release.plot.groups()`, `.before_after("age")`."""
         masked, original = self.masked, self.original.value
-        found = (self.audit, self.measures, self.job, self.units)
-        return Plots(masked, original, *found)
+        sources = (self.audit, self.measures, self.job, self.units)
+        return Plots(masked, original, *sources)
 
     def manifest(self) -> dict[str, Any]:
         """Return the record of the making of the release, for its owner."""
@@ -287,30 +287,30 @@ class Release(EqualByField):
         rows = order.records
         aside = staging.write(files.table, lambda to: self._write_table(to, rows))
         if again:
-            again.require(sha256_of_file(aside))
+            again.require(compute_sha256(aside))
         blocks = partition_names(self.blocks, self.job)
         units = None if self.units is None else self.units[rows]
         weights = None if self.weights is None else self.weights[rows]
-        found = recount_file(aside, self.job, blocks, len(rows), units, weights)
-        measured = [each for each in self.audit.limits if each.name == LINKAGE]
-        found = replace(found, limits=(*found.limits, *measured))
-        found.require()
+        audit = recount_file(aside, self.job, blocks, len(rows), units, weights)
+        measured = [limit for limit in self.audit.limits if limit.name == LINKAGE]
+        audit = replace(audit, limits=(*audit.limits, *measured))
+        audit.require()
         stated = self.manifest()
         stated["notes"] += self.notes_on(files.table)
         stated["versions"] |= list_versions(list_packages(files.table))
         stated["output"] = {
             "file": files.table.name,
-            "sha256": sha256_of_file(aside),
-            "key_sha256": sha256_of_file(key),
+            "sha256": compute_sha256(aside),
+            "key_sha256": compute_sha256(key),
             "seed": order.seed if self.job.output.shuffle else None,
             "secret": self.secret,
-            "recounted": found.to_dict(),
+            "recounted": audit.to_dict(),
         }
         staging.write(files.manifest, lambda to: write_json(to, stated))
         if files.report is not None:
             from aggopt.release.report.release_report import write_aside
 
-            facts = self, files.table.name, found, sha256_of_file(aside)
+            facts = self, files.table.name, audit, compute_sha256(aside)
             write_aside(staging, files.report, *facts)
 
     def report(

@@ -37,7 +37,7 @@ def test_mask_writes_a_report_with_the_release(here, aggopt):
     assert (here / "report.html").stat().st_mode & 0o044
     page = (here / "report.html").read_text("utf-8")
     assert "It was counted on the bytes of the file" in page
-    assert staging.sha256_of_file(here / "masked.csv") in page
+    assert staging.compute_sha256(here / "masked.csv") in page
 
 
 def test_the_files_of_json_have_the_report_where_there_is_one(here, aggopt):

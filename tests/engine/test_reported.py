@@ -16,7 +16,7 @@ from aggopt.engine.report_data import read_folder_report
 from aggopt.errors import JobError, TableError
 from aggopt.pipeline.review.review_release import review_source
 from aggopt.privacy.requirement import Check
-from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.files.staging import compute_sha256
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
 from aggopt.release.report.number_format import format_share, round_share
 from aggopt.release.report.sections.attacks import find_attacks
@@ -48,7 +48,7 @@ def edit(folder, change, *, signed=True):
     change(stated)
     manifest.write_text(json.dumps(stated))
     if signed:
-        found = f"{sha256_of_file(manifest)}  manifest.json\n"
+        found = f"{compute_sha256(manifest)}  manifest.json\n"
         manifest.with_name("manifest.json.sha256").write_text(found)
 
 

@@ -554,7 +554,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, release, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(release_module, "sha256_of_file", interrupted)
+    monkeypatch.setattr(release_module, "compute_sha256", interrupted)
     with pytest.raises(KeyboardInterrupt):
         release.write(tmp_path / "masked.csv")
     assert list(tmp_path.iterdir()) == []

@@ -366,10 +366,10 @@ def test_the_version_of_a_plugin_stands_in_the_manifest(monkeypatch) -> None:
     (origin,) = release.job.code
     assert "object" not in release.manifest()["versions"]
     plugin = type(origin)("x", "partitioners", "entry point", package="numpy 1.0")
-    found = manifest_module._versions(set(), [plugin])
+    found = manifest_module._list_versions(set(), [plugin])
     assert found["numpy"] == np.__version__
     other = type(origin)("x", "partitioners", "entry point", package="my extras 1.0")
-    assert "my extras" in manifest_module._versions(set(), [other])
+    assert "my extras" in manifest_module._list_versions(set(), [other])
 
 
 def test_a_job_in_which_code_is_named_is_equal_to_its_copy(file, code) -> None:

@@ -8,7 +8,7 @@ from tables import job, people, wide, wide_job
 
 import aggopt
 from aggopt.errors import JobError, RepeatError, TableError
-from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.files.staging import compute_sha256
 
 WAYS = {
     "means": {},
@@ -76,7 +76,7 @@ def test_a_tree_of_a_file_is_repeated_without_the_file(tmp_path) -> None:
     assert tree["tree"][0] == ["flu", "lung", "*"]
     (here / "ill.csv").unlink()
     again = aggopt.repeat(files.manifest, people(), there / "again.csv")
-    assert sha256_of_file(again.table) == sha256_of_file(files.table)
+    assert compute_sha256(again.table) == compute_sha256(files.table)
 
 
 def test_a_tree_that_is_not_there_names_its_column(tmp_path) -> None:
@@ -93,7 +93,7 @@ def test_blocks_are_repeated(tmp_path) -> None:
     release = aggopt.mask(wide(), wide_job(partition={"method": "individual_ranking"}))
     files = release.write(tmp_path / "masked.csv")
     again = aggopt.repeat(files.manifest, wide(), tmp_path / "again.csv")
-    assert sha256_of_file(again.table) == sha256_of_file(files.table)
+    assert compute_sha256(again.table) == compute_sha256(files.table)
 
 
 @pytest.mark.parametrize("column", ["age", "illness", "name", "note"])

@@ -191,9 +191,9 @@ def test_how_it_is_kept_is_no_promise(tmp_path, code):
 def test_an_identifier_that_came_back_is_found_in_the_file(here):
     masked = pd.read_csv("masked.csv")
     masked.assign(name="Jo").to_csv("masked.csv", index=False)
-    from aggopt.release.files.staging import sha256_of_file
+    from aggopt.release.files.staging import compute_sha256
 
-    digest = sha256_of_file(here / "masked.csv")
+    digest = compute_sha256(here / "masked.csv")
     edit(lambda stated: stated["output"].update(sha256=digest))
     assert read_report_data(here / "masked.csv").audit.identifiers == ("name",)
 

@@ -8,7 +8,7 @@ from pipeline.two_files import fewest, groups_in_common, known, of_release
 import aggopt
 from aggopt.errors import PrivacyError
 from aggopt.pipeline.review.compare_with_keys import compare_releases
-from aggopt.release.audit.changes import changes_between
+from aggopt.release.audit.changes import count_changes
 
 K = 4
 ROLES = {"identifier": ["name"], "quasi-identifier": ["age", "income"]}
@@ -169,7 +169,7 @@ def test_what_holds_is_of_k_or_more_in_any_sum(seed, twice) -> None:
     changed = rng.random(n) < 0.3
     if twice:
         first, second, changed = (np.repeat(a, 2) for a in (first, second, changed))
-    found = changes_between(first, second, changed[:, None], ("x",), k)
+    found = count_changes(first, second, changed[:, None], ("x",), k)
     people = np.array([f"p{i:02}" for i in range(18)])
     one = pd.Series(first[first >= 0], people[first >= 0])
     other = pd.Series(second[second >= 0], people[second >= 0])
@@ -188,7 +188,7 @@ def test_moves_between_groups_are_found_by_a_sum_of_several() -> None:
     first = np.array([0] * 4 + [1] * 4)
     second = np.array([0] * 4 + [0] * 2 + [-1] * 2)
     changed = np.zeros((8, 1), bool)
-    found = changes_between(first, second, changed, ("x",), 4)
+    found = count_changes(first, second, changed, ("x",), 4)
     assert not found.holds
     assert (found.common.few, found.gone.few) == (1, 1)
     names = np.array(list("abcdefgh"))

@@ -19,7 +19,7 @@ from aggopt.privacy.dominance import Dominance
 from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.counts import Count
 from aggopt.release.audit.missing import MissingValues
-from aggopt.release.audit.originals import max_distinct
+from aggopt.release.audit.originals import compute_max_distinct
 from aggopt.release.audit.partial_audit import Combinations, audit_part, merge_audits
 from aggopt.release.audit.unchanged import Unchanged
 
@@ -238,7 +238,7 @@ BESIDE = Roles(
 
 
 def test_few_values():
-    assert [max_distinct(n) for n in (1, 419, 420, 4000)] == [20, 20, 21, 200]
+    assert [compute_max_distinct(n) for n in (1, 419, 420, 4000)] == [20, 20, 21, 200]
 
 
 def test_the_verdict_counts_with_the_columns_that_are_published_as_they_are():

@@ -3,16 +3,19 @@
 import numpy as np
 import pytest
 
-from aggopt.release.audit.unit_compositions import count_linked_units, together_known
+from aggopt.release.audit.unit_compositions import (
+    count_linked_units,
+    describe_linked_units,
+)
 
 PUBLISHED = np.array([0, 0, 0, 0, 0, 1])
 ALONE = np.array([7, 7, 3, 3, 5, 5])  # 5 has another value
 
 
 def test_units_that_would_be_alone_are_counted_in_words() -> None:
-    (said,) = together_known(PUBLISHED, ALONE, 2)
+    (said,) = describe_linked_units(PUBLISHED, ALONE, 2)
     assert "make 1 of 3 units unique" in said
-    assert together_known(PUBLISHED[:4], np.array([7, 7, 3, 3]), 2) == []
+    assert describe_linked_units(PUBLISHED[:4], np.array([7, 7, 3, 3]), 2) == []
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

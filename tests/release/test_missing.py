@@ -12,8 +12,8 @@ from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.missing import (
     MissingChanges,
     MissingValues,
+    count_least_compatible,
     find_missing_in,
-    least_compatible,
 )
 
 
@@ -82,8 +82,8 @@ def test_patterns_are_sets_of_attributes_and_none_is_no_pattern():
 def test_records_agree_where_both_have_a_value():
     codes = np.array([[0, 0], [0, 2], [1, 1], [2, 2]])
     holes = np.array([[False, True], [False, False], [True, False], [True, True]])
-    assert least_compatible(codes, holes) == 3
-    assert least_compatible(codes, np.zeros_like(holes)) == 1
+    assert count_least_compatible(codes, holes) == 3
+    assert count_least_compatible(codes, np.zeros_like(holes)) == 1
 
 
 def test_the_originals_say_what_was_lost_made_and_stands_behind():

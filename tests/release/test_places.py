@@ -12,7 +12,7 @@ from aggopt.errors import TableError
 from aggopt.pipeline.review.review_release import review_release
 from aggopt.release.files import staging
 from aggopt.release.files.output_paths import ReleaseFiles
-from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.files.staging import compute_sha256
 from aggopt.solvers import logged
 
 
@@ -34,7 +34,7 @@ def test_the_private_files_go_to_their_folder(tmp_path, release) -> None:
     assert names(private) == ["masked.manifest.json", "masked.private.csv"]
     assert files.private.stat().st_mode & 0o777 == 0o600
     stated = json.loads(files.manifest.read_text())["output"]
-    assert stated["sha256"] == sha256_of_file(files.table)
+    assert stated["sha256"] == compute_sha256(files.table)
     with pytest.raises(TableError, match=r"masked\.private\.csv.* overwritten"):
         release.write(tmp_path / "masked.csv", private=private)
     assert names(tmp_path) == ["private", "public"]

@@ -30,7 +30,7 @@ def test_a_key_has_the_groups_of_each_block(tmp_path, blocks, header, line) -> N
 def test_a_key_has_nothing_of_a_record_that_was_left_out(tmp_path) -> None:
     kept = np.array([True, False, True, True])
     each = [SimpleNamespace(labels=np.array(GROUPS[0]))]
-    write_key(tmp_path / "key.csv", each, PLACE, RISK, kept=kept)
+    write_key(tmp_path / "key.csv", each, PLACE, RISK, is_kept=kept)
     lines = (tmp_path / "key.csv").read_text().splitlines()
     assert lines[1:] == ["0,2,0.5", ",,", "0,0,0.5", "1,1,1"]
 

@@ -13,7 +13,7 @@ from surveys import ROLES, sample, survey
 import aggopt
 from aggopt.errors import InfeasibleInputError, JobError, PrivacyError
 from aggopt.pipeline.review.report_data import read_report_data
-from aggopt.release.audit.risk_limits import sufficient_k
+from aggopt.release.audit.risk_limits import find_sufficient_k
 
 PLAIN = {"quasi-identifier": ["age", "income"], "other": [], "drop": ["note", "w"]}
 
@@ -56,7 +56,7 @@ def test_a_risk_that_is_too_large_is_refused(key, limit, way):
 
 def test_the_advice_keeps_the_limit():
     for limit in (0.5, 0.3, 0.1, 0.09, 1 / 3, 1 / 7):
-        k = sufficient_k(limit)
+        k = find_sufficient_k(limit)
         assert 1 / k <= limit
         assert k == 2 or 1 / (k - 1) > limit
     release = released({"k": 12, "risk": 0.09, "average_risk": 0.09})

@@ -16,9 +16,9 @@ from aggopt.pipeline.review.review_release import review_release
 from aggopt.release.audit.risks import (
     RiskMeasures,
     _Both,
-    _dominance,
-    _guessed,
-    _special,
+    _measure_dominance,
+    _measure_guesses,
+    _measure_suda,
     read_plain_column,
 )
 
@@ -119,16 +119,18 @@ def of_groups(groups, **asked):
 
 def test_a_share_above_what_is_asked_is_dominance() -> None:
     tables = of_groups([0, 0, 1, 1, 2, 2], dominance=0.75)
-    totals, shares = _dominance(tables, np.array([1.0, 3.0, 1.0, 4.0, 2.0, 2.0]))
+    totals, shares = _measure_dominance(
+        tables, np.array([1.0, 3.0, 1.0, 4.0, 2.0, 2.0])
+    )
     assert totals == {"above": 0.75, "groups": 1, "largest": 0.8}
     assert shares.tolist() == [0.25, 0.75, 0.2, 0.8, 0.5, 0.5]
 
 
 def test_what_is_guessed_and_special_is_said_by_name() -> None:
     tables = of_groups([0, 0, 0, 1, 1, 2])
-    found = _guessed(tables, "t")
+    found = _measure_guesses(tables, "t")
     assert found == {"share": 0.6, "chance": 0.8, "undefined": 1}
-    two = _special(tables, 1)
+    two = _measure_suda(tables, 1)
     of = {"records": 1, "largest": 1, "total": 1}
     assert two[0] == {"attributes": 1, "original": of, "released": of}
     assert two[1].tolist() == [0, 0, 0, 0, 0, 1]
@@ -139,7 +141,7 @@ def test_sets_of_so_many_attributes_are_looked_at(size, special) -> None:
     frame = pd.DataFrame({"a": [0.0, 0, 1, 1, 1, 2], "b": [0.0, 1, 0, 0, 0, 1]})
     asked = aggopt.Job(roles={"quasi-identifier": ["a", "b"]}, privacy={"k": 2})
     table = Table.of(frame, asked.roles)
-    totals, _ = _special(_Both.of(table, table, asked), size)
+    totals, _ = _measure_suda(_Both.of(table, table, asked), size)
     assert totals["attributes"] == size
     assert totals["original"]["records"] == totals["released"]["records"] == special
 

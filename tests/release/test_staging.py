@@ -101,7 +101,7 @@ def test_an_interrupt_waits_until_all_files_are_there(tmp_path, monkeypatch) -> 
         ("os.fsync", "one.csv"),
         ("staging._second_name", "three.csv"),
         ("staging._rename", "one.csv"),
-        ("staging.current_umask", "one.csv"),
+        ("staging.read_umask", "one.csv"),
         ("staging._sync_folder", ""),
     ],
 )

@@ -176,7 +176,7 @@ def test_types_and_numbers_that_it_does_not_support_are_refused(
 
 def differing(one, other):
     first, second = (pa.chunked_array([pa.array(c)]) for c in (one, other))
-    return table_file._differing(first, second)
+    return table_file._count_differing(first, second)
 
 
 def test_entries_are_compared_bit_by_bit() -> None:

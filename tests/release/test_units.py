@@ -10,9 +10,9 @@ from aggopt.job.roles import Roles
 from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.counted_risk import record_risks
 from aggopt.release.audit.counts import Count
-from aggopt.release.audit.errors import rare_combination_error
-from aggopt.release.audit.risk_limits import counted_limits
-from aggopt.release.audit.unit_compositions import together_known
+from aggopt.release.audit.errors import make_rare_combination_error
+from aggopt.release.audit.risk_limits import check_counted_limits
+from aggopt.release.audit.unit_compositions import describe_linked_units
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])
 UNITS = np.array([0, 0, 1, 1, 2, 0])
@@ -49,7 +49,7 @@ def test_a_unit_is_rare_once_however_many_combinations_it_has(seed):
 def test_what_is_too_rare_is_said_in_units():
     assert (
         "stands in 1 unit, and k = 2"
-        in rare_combination_error(
+        in make_rare_combination_error(
             Count.of(["age"], LABELS, 2, UNITS), 2, "combination"
         ).problem
     )
@@ -67,19 +67,21 @@ def test_the_risk_of_a_record_is_by_units(units, risk):
 def test_units_are_compared_by_all_of_their_records():
     published = np.array([0, 1, 1, 0, 0, 1])  # units 0 and 1 have {0, 1}, 2 {0}, 3 {1}
     units = np.array([0, 0, 1, 1, 2, 3])
-    assert together_known(published, units, 1) == []
-    assert together_known(published, units, 2) == [
+    assert describe_linked_units(published, units, 1) == []
+    assert describe_linked_units(published, units, 2) == [
         "Units are not published. If somebody knew which records belong to one unit, "
         "the combinations of its records would make 2 of 4 units unique, and put 2 "
         "into groups smaller than 2. If a published column tells how large a unit is, "
         "make it a stratum."
     ]
-    assert "2 of 4 units" in together_known(published, units, 3)[0]
-    assert "and put 4 into" in together_known(published, units, 3)[0]
-    assert together_known(published[:4], units[:4], 2) == []
+    assert "2 of 4 units" in describe_linked_units(published, units, 3)[0]
+    assert "and put 4 into" in describe_linked_units(published, units, 3)[0]
+    assert describe_linked_units(published[:4], units[:4], 2) == []
     sizes = np.array([0, 0, 0, 0])
-    assert "1 of 2 units" not in together_known(sizes, np.array([0, 0, 1, 1]), 3)[0]
-    assert "2 of 2 units" in together_known(sizes, np.array([0, 0, 0, 1]), 2)[0]
+    assert (
+        "1 of 2 units" not in describe_linked_units(sizes, np.array([0, 0, 1, 1]), 3)[0]
+    )
+    assert "2 of 2 units" in describe_linked_units(sizes, np.array([0, 0, 0, 1]), 2)[0]
 
 
 def test_an_audit_says_how_many_units_are_unique_and_of_how_many():
@@ -93,6 +95,6 @@ def test_an_audit_says_how_many_units_are_unique_and_of_how_many():
     assert (found.whole.unique, found.whole.total, found.whole.pairs) == (1, 4, 7)
     assert "1 of 4 units is unique" in found.seal.heading
     assert "1 of 4 units is unique" in found.warning
-    (limit,) = counted_limits(privacy, found.whole, None)
+    (limit,) = check_counted_limits(privacy, found.whole, None)
     assert limit.risk == 4 / 7
     assert "4 combinations of 7 pairs of a unit and a combination" in str(limit)

@@ -18,7 +18,7 @@ from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.audit.counts import Count, combine_codes
 from aggopt.release.audit.missing import MissingValues
 from aggopt.release.files.output_paths import ReleaseFiles
-from aggopt.release.files.staging import check_places, make_folder, sha256_of_file
+from aggopt.release.files.staging import check_places, compute_sha256, make_folder
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
@@ -156,7 +156,7 @@ def releases(folder, table):
 
     return {
         "the table that was masked": lambda: ReleaseFiles.beside(table).check(
-            overwrite=True, masked=sha256_of_file(table)
+            overwrite=True, masked=compute_sha256(table)
         ),
         "manifest and key of another table": of_another,
         "a key that would stay beside": stays,

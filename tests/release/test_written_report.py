@@ -8,7 +8,7 @@ import aggopt
 from aggopt.errors import TableError
 from aggopt.release.files import staging
 from aggopt.release.files.output_paths import ReleaseFiles
-from aggopt.release.files.staging import Staging, sha256_of_file
+from aggopt.release.files.staging import Staging, compute_sha256
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def test_the_report_is_public_and_of_the_file(tmp_path, release):
     assert modes["report.html"] == modes["masked.csv"] != 0o600
     assert modes["masked.manifest.json"] == modes["masked.private.csv"] == 0o600
     page = files.report.read_text("utf-8")
-    assert sha256_of_file(files.table) in page
+    assert compute_sha256(files.table) in page
     assert "<bdi>masked.csv</bdi>" in page
 
 

@@ -25,7 +25,7 @@ from aggopt.engine.storage.scratch_files import STOP
 from aggopt.errors import PlaceError, TableError
 from aggopt.job import Job
 from aggopt.job.engine_section import Engine
-from aggopt.release.files.staging import current_umask
+from aggopt.release.files.staging import read_umask
 
 APPEARING = "-appearing"  # how the name ends of a folder that will have another
 
@@ -235,7 +235,7 @@ def rename_into_place(config: RunState, out: Path, private: Path) -> None:
         try:
             config.private.rename(private)
             try:
-                config.public.chmod(0o777 & ~current_umask())
+                config.public.chmod(0o777 & ~read_umask())
                 config.public.rename(out)
             except OSError:
                 private.rename(config.private)

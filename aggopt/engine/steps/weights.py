@@ -25,8 +25,8 @@ from aggopt.pipeline.validate.sampling_weights import require_done
 from aggopt.privacy.dominance import ROUNDING
 from aggopt.privacy.requirement import Requirement
 from aggopt.release.audit.dominance import (
-    dominance_requirement,
-    weights_of_values,
+    make_dominance_requirements,
+    select_value_weights,
 )
 
 
@@ -109,7 +109,7 @@ def scale_weights(each: Floats | None, config: RunState) -> Floats | None:
 
 def requirements_of_weights(job: Job, each: Floats | None) -> tuple[Requirement, ...]:
     """Return the requirements on the weights of some records."""
-    return dominance_requirement(job, each)
+    return make_dominance_requirements(job, each)
 
 
 def requirements_of_all_weights(table: Table, job: Job) -> tuple[Requirement, ...]:
@@ -118,7 +118,7 @@ def requirements_of_all_weights(table: Table, job: Job) -> tuple[Requirement, ..
     asked = requirements_of_weights(job, each)
     if each is not None and job.missing.policy == "fill":
         there = ~np.isnan(table.matrix())
-        asked += dominance_requirement(job, weights_of_values(each, there))
+        asked += make_dominance_requirements(job, select_value_weights(each, there))
     return asked
 
 

@@ -34,13 +34,13 @@ from aggopt.engine.storage.scratch_files import (
     write_atomically,
 )
 from aggopt.errors import EngineError, PrivacyError
-from aggopt.release.audit.dominance import dominance_requirement
+from aggopt.release.audit.dominance import make_dominance_requirements
 from aggopt.release.audit.partial_audit import (
     Combinations,
     PartialAudit,
     audit_part,
 )
-from aggopt.release.files.staging import current_umask, sha256_of_file
+from aggopt.release.files.staging import compute_sha256, read_umask
 from aggopt.release.files.write_table import write_table
 
 PER_FILE = 250_000  # records of a file of the release, about
@@ -67,12 +67,12 @@ def write_part(number: int, config: BlockState) -> tuple[int, str]:
     write_atomically(
         to, lambda aside: write_table(aside, public, config.job, {}), stage
     )
-    to.chmod(0o666 & ~current_umask())
+    to.chmod(0o666 & ~read_umask())
     key = _key(numbers[order], group[order], config)
     write_atomically(
         config.key(number), lambda aside: pq.write_table(key, aside), stage
     )
-    return len(rows), sha256_of_file(to)
+    return len(rows), compute_sha256(to)
 
 
 def _key(numbers: I64, group: I64, config: RunState) -> pa.Table:
@@ -144,7 +144,7 @@ def recount_place(number: int, config: RunState) -> PartialAudit | None:
         confidential_attributes(frame, config),
         decimal=job.input.decimal,
         bounds=job.attributes,
-        dominance=dominance_requirement(job, each),
+        dominance=make_dominance_requirements(job, each),
     )
 
 
@@ -200,7 +200,7 @@ def require_keys(config: RunState) -> None:
 
 def hash_file(number: int, config: RunState) -> str:
     """Return the SHA-256 of the current bytes of a file of the release."""
-    return sha256_of_file(config.part(number))
+    return compute_sha256(config.part(number))
 
 
 def require_unchanged(files: Sequence[dict[str, Any]], now: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from aggopt.engine.storage.input_parts import ENDING
 from aggopt.engine.storage.scratch_files import write_atomically
 from aggopt.errors import TableError
 from aggopt.release.files.private import write_json
-from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.files.staging import compute_sha256
 from aggopt.release.manifest import read_manifest_or_none
 
 MANIFEST = "manifest.json"
@@ -19,7 +19,7 @@ def write_manifest(private: Path, stated: dict[str, Any]) -> None:
     """Write a manifest and its digest into the private folder of a release."""
     to = private / MANIFEST
     write_atomically(to, partial(write_json, stated=stated))
-    line = f"{sha256_of_file(to)}  {MANIFEST}\n"
+    line = f"{compute_sha256(to)}  {MANIFEST}\n"
     write_atomically(private / DIGEST, lambda aside: aside.write_text(line))
 
 
@@ -33,7 +33,7 @@ def require_as_written(manifest: Path) -> None:
     """
     beside = manifest.with_name(DIGEST)
     there = beside.is_file()
-    if there and beside.read_text().split()[:1] == [sha256_of_file(manifest)]:
+    if there and beside.read_text().split()[:1] == [compute_sha256(manifest)]:
         return
     wrong = "is not as it was written" if there else "has no digest beside it"
     raise TableError(
@@ -61,7 +61,7 @@ def require_described(folder: Path, manifest: Path) -> None:
     known = isinstance(files, list) and all(isinstance(each, dict) for each in files)
     said = {each.get("file"): each.get("sha256") for each in files} if known else {}
     if said.keys() != there.keys() or any(
-        sha256_of_file(path) != said[name] for name, path in there.items()
+        compute_sha256(path) != said[name] for name, path in there.items()
     ):
         raise TableError(
             f"{folder} does not hold the files that {manifest} describes.",

@@ -17,7 +17,7 @@ from aggopt.pipeline.prepare.inputs import Progress, progress_or_noop
 from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.audit.changes import WaveChanges
 from aggopt.release.audit.counts import combine_codes, encode_entries
-from aggopt.release.audit.dominance import dominance_requirement
+from aggopt.release.audit.dominance import make_dominance_requirements
 from aggopt.release.audit.originals import Originals
 from aggopt.release.block_names import partition_names
 
@@ -131,7 +131,7 @@ def audit_before_writing(
         units=units.of if units and units.records is None else None,
         dropped=job.dropped,
         pseudonym=job.pseudonym,
-        dominance=dominance_requirement(job, given.weights_of_values),
+        dominance=make_dominance_requirements(job, given.weights_of_values),
     )
 
 

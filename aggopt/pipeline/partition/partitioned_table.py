@@ -20,7 +20,7 @@ from aggopt.job import Job
 from aggopt.partition.shared.result import Block, combine_labels
 from aggopt.pipeline.prepare.prepared_table import find_constant
 from aggopt.pipeline.waves.wave import LaterWave
-from aggopt.release.audit.dominance import weights_of_values
+from aggopt.release.audit.dominance import select_value_weights
 from aggopt.release.manifest import Source
 
 
@@ -78,7 +78,7 @@ class PartitionedTable:
         """
         if self.sampling is None or self.kept is None:
             return self.sampling.each if self.sampling else None
-        return weights_of_values(self.sampling.each, self.kept)
+        return select_value_weights(self.sampling.each, self.kept)
 
     @property
     def scale(self) -> Scale:

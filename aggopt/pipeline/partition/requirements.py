@@ -13,7 +13,7 @@ from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.pipeline.prepare.prepared_table import PreparedTable
 from aggopt.privacy.models.l_diversity import Diversity
-from aggopt.release.audit.dominance import dominance_requirement
+from aggopt.release.audit.dominance import make_dominance_requirements
 
 
 def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
@@ -48,7 +48,7 @@ def dominance_requirements(
     """Return the requirement on the weights of records: no record dominates a group."""
     if sampling is None:
         return ()
-    asked = dominance_requirement(job, sampling.each)
+    asked = make_dominance_requirements(job, sampling.each)
     if not asked:
         return ()
     codes = np.unique(sampling.each, return_inverse=True)[1].astype(np.int64)

@@ -12,7 +12,7 @@ from aggopt.data.table import Table
 from aggopt.errors import JobError
 from aggopt.job import Job
 from aggopt.pipeline.prepare.memory_check import require_memory_to_read
-from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.files.staging import compute_sha256
 from aggopt.release.manifest import Source
 
 Progress = Callable[[str, float], None]
@@ -47,6 +47,6 @@ def read_table(data: Any, job: Job) -> tuple[Table, Source]:
     if hasattr(found, "__len__"):  # else it is refused below
         require_memory_to_read(len(found), job)
     table = Table.of(found, job.roles, job.attributes, missing=job.missing)
-    file, digest = (path.name, sha256_of_file(path)) if path else (None, None)
+    file, digest = (path.name, compute_sha256(path)) if path else (None, None)
     known = compute_fingerprint(table.frame)
     return table, Source(file, digest, *table.frame.shape, known)

@@ -31,7 +31,7 @@ from aggopt.pipeline.review.review_release import (
 )
 from aggopt.pipeline.review.utility import measure_utility
 from aggopt.pipeline.waves.linked_tables import LinkedTables
-from aggopt.release.audit.changes import changes_between
+from aggopt.release.audit.changes import count_changes
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 from aggopt.release.files.output_paths import ReleaseFiles
 
@@ -104,7 +104,7 @@ def _changes(
     for i, j in combinations(range(len(jobs)), 2):
         names, changed = waves.changed(i, j, jobs)
         lacking = waves.lacking(i, j, jobs, names)
-        both = changes_between(
+        both = count_changes(
             groups[i], groups[j], changed, names, k, waves.units(i, j), lacking
         )
         found.append(PairOfWaves((tables[i].name, tables[j].name), both))

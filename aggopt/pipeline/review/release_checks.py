@@ -13,7 +13,7 @@ from aggopt.job import Job
 from aggopt.job.release_job import read_job_of_release
 from aggopt.pipeline.review.private_key import read_record_order
 from aggopt.release.files.output_paths import ReleaseFiles
-from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.files.staging import compute_sha256
 from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
 
 
@@ -24,7 +24,7 @@ def require_original_first(original: Path, released: Path) -> None:
         return
     for path in (manifest, released):
         require_regular(path)
-    if read_manifest_or_none(manifest, "input", "sha256") == sha256_of_file(released):
+    if read_manifest_or_none(manifest, "input", "sha256") == compute_sha256(released):
         raise TableError(
             f"{original.name} is the release, made from {released.name}: "
             f"{manifest.name} says so.",
@@ -61,12 +61,12 @@ def require_described_files(original: Path, files: ReleaseFiles) -> None:
     """Refuse files other than the ones that the manifest describes."""
     hashes = {
         original: read_manifest_or_none(files.manifest, "input", "sha256")
-        or sha256_of_file(original),
+        or compute_sha256(original),
         files.table: read_manifest_or_none(files.manifest, "output", "sha256"),
         files.private: read_manifest_or_none(files.manifest, "output", "key_sha256"),
     }
     for path, stated_hash in hashes.items():
-        if path.exists() and sha256_of_file(path) != stated_hash:
+        if path.exists() and compute_sha256(path) != stated_hash:
             raise TableError(
                 f"{path.name} is not the file that {files.manifest.name} describes.",
                 fix="bring together the files of one and the same run.",
@@ -117,7 +117,7 @@ def require_manifest(files: ReleaseFiles) -> None:
                 "elsewhere (--manifests).",
             )
         require_regular(path)
-    if sha256_of_file(files.table) != read_manifest_or_none(
+    if compute_sha256(files.table) != read_manifest_or_none(
         files.manifest, "output", "sha256"
     ):
         raise TableError(

@@ -24,7 +24,7 @@ from aggopt.pipeline.review.review_release import (
 )
 from aggopt.release.audit.file_audit import recount_file
 from aggopt.release.files.output_paths import ReleaseFiles
-from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.files.staging import compute_sha256
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts
 from aggopt.release.report.statement import (
     Statement,
@@ -94,7 +94,7 @@ def read_report_data(
         certificates=stated.certificates,
         groups=groups,
         promised_by=BY_MANIFEST if asked is None else BY_BOTH,
-        sha256=sha256_of_file(masked),
+        sha256=compute_sha256(masked),
         private=own if private else None,
     )
 

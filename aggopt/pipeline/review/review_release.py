@@ -33,7 +33,10 @@ from aggopt.pipeline.review.release_checks import (
 )
 from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.audit.counted_risk import replace_counted_risks
-from aggopt.release.audit.dominance import dominance_requirement, weights_of_values
+from aggopt.release.audit.dominance import (
+    make_dominance_requirements,
+    select_value_weights,
+)
 from aggopt.release.audit.risks import RiskMeasures, measure_risks
 from aggopt.release.block_names import block_names
 from aggopt.release.files.output_paths import ReleaseFiles
@@ -220,7 +223,7 @@ def _recount(
         units=None if units is None else units[order],
         dropped=job.dropped,
         pseudonym=job.pseudonym,
-        dominance=dominance_requirement(
+        dominance=make_dominance_requirements(
             job, None if weights is None else weights[order]
         ),
     )
@@ -236,7 +239,7 @@ def weights_between(original: Table, released: Table) -> Floats | None:
     if sampling is None:
         return None
     before, after = original.matrix(), released.matrix()
-    return weights_of_values(sampling.each, ~(np.isnan(before) | np.isnan(after)))
+    return select_value_weights(sampling.each, ~(np.isnan(before) | np.isnan(after)))
 
 
 def read_original_and_release(

@@ -8,7 +8,7 @@ from aggopt.core.plural import plural
 from aggopt.core.types import Labels
 from aggopt.errors import JobError, TableError
 from aggopt.release.audit.changes import NOT_THERE
-from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.files.staging import compute_sha256
 from aggopt.release.manifest import find_entry
 
 NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
@@ -46,7 +46,7 @@ def require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> No
 def require_table_of_release(stated: Any, table: Path, key: Path) -> None:
     """Refuse another table than the one that an earlier release was made from."""
     known = find_entry(stated, "input", "sha256")
-    if known is not None and known != sha256_of_file(table):
+    if known is not None and known != compute_sha256(table):
         raise TableError(
             f"{table.name} is not the table that the release of {key.name} "
             "was made from, by its manifest.",

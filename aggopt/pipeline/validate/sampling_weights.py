@@ -16,7 +16,7 @@ from aggopt.job import Job
 from aggopt.partition.shared.scaling import Weighing
 from aggopt.pipeline.prepare.attribute_blocks import Columns
 from aggopt.pipeline.validate.privacy_guarantees import require_plain_repair
-from aggopt.release.audit.dominance import dominance_requirement
+from aggopt.release.audit.dominance import make_dominance_requirements
 
 
 def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
@@ -39,7 +39,7 @@ def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> 
     require_done(job, whole, columns)
     with naming(f"Column {sampling.name!r}"):
         Weighing.read(sampling.each, len(whole))
-    for asked in dominance_requirement(job, sampling.each):
+    for asked in make_dominance_requirements(job, sampling.each):
         require_plain_repair(job, "does not keep the dominance of [weights].")
         if refusal := asked.explain_infeasible(job.privacy.k):
             raise refusal

@@ -25,9 +25,9 @@ from aggopt.release.audit.changes import (
     Changes,
     Few,
     WaveChanges,
-    changes_between,
+    count_changes,
 )
-from aggopt.release.files.staging import sha256_of_file
+from aggopt.release.files.staging import compute_sha256
 from aggopt.release.manifest import find_entry, read_manifest_or_none
 from aggopt.solvers import Certificate
 
@@ -232,7 +232,7 @@ class Wave:
                 np.concatenate([before, one[gone]]),
                 np.concatenate([own, np.ones(len(gone), bool)]),
             )
-        return changes_between(
+        return count_changes(
             first, later, changed, release.names, release.k, units, lacking
         )
 
@@ -308,7 +308,7 @@ def read_statement(key: Path) -> Any:
         return None
     stated = read_manifest_or_none(path) or {}
     known = find_entry(stated, "output", "key_sha256")
-    if known is not None and known != sha256_of_file(key):
+    if known is not None and known != compute_sha256(key):
         raise TableError(
             f"{key.name} is not the key that {name} describes.",
             fix="bring together the files of one and the same run.",

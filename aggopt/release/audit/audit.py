@@ -18,13 +18,16 @@ from aggopt.release.audit.missing import MissingChanges, count_compatible
 from aggopt.release.audit.originals import Originals
 from aggopt.release.audit.partial_audit import Combinations, audit_part, merge_audits
 from aggopt.release.audit.result import Audit as Audit
-from aggopt.release.audit.unit_compositions import count_linked_units, together_known
+from aggopt.release.audit.unit_compositions import (
+    count_linked_units,
+    describe_linked_units,
+)
 from aggopt.release.audit.unprotected_columns import (
     Counting,
     UnprotectedColumns,
     add_sufficient_columns,
     count_unprotected,
-    identifying_columns,
+    find_identifying_columns,
 )
 
 
@@ -84,42 +87,49 @@ def audit_release(
         dominance=dominance,
         units=units,
     )
-    own = next(
+    linked_units = next(
         (encode_entries(frame[n]) for n in frame.columns if n == pseudonym), None
     )
     linked = None
-    if own is not None:
-        linked = count_linked_units(roles.combination, shared.whole, own, privacy.k)
-    found = merge_audits([part], roles, privacy, gone, linked)
-    disclosures = identifying_columns(frame, shared.known)
-    if units is not None and own is None:
-        disclosures += together_known(shared.whole, units, privacy.k)
-    missing = found.missing
+    if linked_units is not None:
+        linked = count_linked_units(
+            roles.combination, shared.whole, linked_units, privacy.k
+        )
+    audit = merge_audits([part], roles, privacy, gone, linked)
+    disclosures = find_identifying_columns(frame, shared.known)
+    if units is not None and linked_units is None:
+        disclosures += describe_linked_units(shared.whole, units, privacy.k)
+    missing = audit.missing
     if missing and compatible:
         missing = replace(missing, compatible=count_compatible(frame, shared.coded))
-    found = replace(
-        found,
-        beside=(*_beside(found.beside, roles, shared, own, privacy.k),),
+    audit = replace(
+        audit,
+        beside=(
+            *_list_unprotected(audit.beside, roles, shared, linked_units, privacy.k),
+        ),
         missing=missing,
         disclosures=tuple(disclosures),
-        notes=(*disclosures, *(note for each in confidential for note in each.notes)),
+        notes=(
+            *disclosures,
+            *(note for attribute in confidential for note in attribute.notes),
+        ),
     )
-    if found.warning:
-        first = found.warning, *found.disclosures
-        found = replace(found, disclosures=first, notes=(found.warning, *found.notes))
+    if audit.warning:
+        first = audit.warning, *audit.disclosures
+        audit = replace(audit, disclosures=first, notes=(audit.warning, *audit.notes))
     if originals is None:
-        return found.with_missing
+        return audit.with_missing
     groups = shared.grouped
-    found = found.with_originals(
+    audit = audit.with_originals(
         names,
         MissingChanges.of(originals.before, originals.after, groups, units),
         originals.unchanged(names, groups),
         *originals.notes(names, groups, privacy.dominance),
     )
-    return found.with_rare(originals.rare(names, privacy.k, units))
+    return audit.with_rare(originals.rare(names, privacy.k, units))
 
 
-def _beside(
+def _list_unprotected(
     beside: Sequence[UnprotectedColumns],
     roles: Roles,
     shared: Combinations,
@@ -131,17 +141,21 @@ def _beside(
     Of columns that others may know, add those that suffice.
     """
     counts: list[Counting] = [lambda names, labels: Count.of(names, labels, k)]
-    found, (whole, known) = [beside], (shared.whole, shared.known)
+    columns_so_far, (combination, public) = [beside], (shared.whole, shared.known)
     if pseudonyms is not None:
         counts.append(
             lambda names, labels: count_linked_units(names, labels, pseudonyms, k)
         )
-        found.append(
+        columns_so_far.append(
             count_unprotected(
-                roles.combination, whole, known, shared.unknown, counts[-1]
+                roles.combination, combination, public, shared.unknown, counts[-1]
             )
         )
-    for count, columns in zip(counts, found, strict=True):
+    for count, columns in zip(counts, columns_so_far, strict=True):
         for each in columns:
             exposed = each.known and each.count.rare
-            yield add_sufficient_columns(each, whole, known, count) if exposed else each
+            yield (
+                add_sufficient_columns(each, combination, public, count)
+                if exposed
+                else each
+            )

@@ -41,37 +41,37 @@ class BoundsCheck:
 
     def __str__(self) -> str:
         """Return the requirement and the result."""
-        asked = []
+        bounds = []
         if self.lower is not None:
-            asked.append(f"lower = {self.lower:g}")
+            bounds.append(f"lower = {self.lower:g}")
         if self.upper is not None:
-            asked.append(f"upper = {self.upper:g}")
+            bounds.append(f"upper = {self.upper:g}")
         if self.integer:
-            asked.append("integer = true")
-        found = []
+            bounds.append("integer = true")
+        parts = []
         if self.beyond:
-            found.append(f"{plural(self.beyond, 'published value')} beyond")
+            parts.append(f"{plural(self.beyond, 'published value')} beyond")
         if self.broken:
-            found.append(f"{plural(self.broken, 'published value')} not whole")
-        says = f"DOES NOT HOLD: {', '.join(found)}" if found else "holds"
-        return f"{self.attribute!r}: {', '.join(asked)} {says}."
+            parts.append(f"{plural(self.broken, 'published value')} not whole")
+        says = f"DOES NOT HOLD: {', '.join(parts)}" if parts else "holds"
+        return f"{self.attribute!r}: {', '.join(bounds)} {says}."
 
 
 def check_bounds(
-    frame: nw.DataFrame[Any], asked: Mapping[str, AttributeSection], decimal: str
+    frame: nw.DataFrame[Any], sections: Mapping[str, AttributeSection], decimal: str
 ) -> tuple[BoundsCheck, ...]:
     """Return a bounds check for every attribute with lower, upper or integer.
 
     Entries are numbers, or text that spells them with this `decimal` point; missing
     values count as neither.
     """
-    return tuple(_found(frame, asked, decimal))
+    return tuple(_check_column(frame, sections, decimal))
 
 
-def _found(
-    frame: nw.DataFrame[Any], asked: Mapping[str, AttributeSection], decimal: str
+def _check_column(
+    frame: nw.DataFrame[Any], sections: Mapping[str, AttributeSection], decimal: str
 ) -> Iterator[BoundsCheck]:
-    for name, section in asked.items():
+    for name, section in sections.items():
         if not section.limited:
             continue
         column = frame[name]

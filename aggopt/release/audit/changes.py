@@ -48,8 +48,8 @@ class Few:
             labels = np.unique(np.stack([labels, units]), axis=1)[0]
         sizes = np.unique(labels, return_counts=True)[1]
         small = sizes[sizes < k]
-        least = int(sizes.min()) if sizes.size else 0
-        return cls(len(sizes), least, len(small), int(small.sum()), len(labels))
+        smallest = int(sizes.min()) if sizes.size else 0
+        return cls(len(sizes), smallest, len(small), int(small.sum()), len(labels))
 
 
 @dataclass(frozen=True)
@@ -201,9 +201,11 @@ class WaveChanges:
     @property
     def note(self) -> str:
         """Say what was counted."""
-        held = plural(self.held, "record")
+        holders = plural(self.held, "record")
         are = "is" if self.held == 1 else "are"
-        left = f" {held} {are} held back, and not in the release." if self.held else ""
+        left = (
+            f" {holders} {are} held back, and not in the release." if self.held else ""
+        )
         before = ""
         if self.broken_before:
             before = (
@@ -223,7 +225,7 @@ class WaveChanges:
         }
 
 
-def changes_between(
+def count_changes(
     first: Labels,
     second: Labels,
     changed: Bool,
@@ -258,7 +260,7 @@ def changes_between(
     of_values = {}
     for name, (in_first, in_second) in (lacking or {}).items():
         j = list(names).index(name)
-        of_values[name] = changes_between(
+        of_values[name] = count_changes(
             np.where(in_first, NOT_THERE, first),
             np.where(in_second, NOT_THERE, second),
             changed[:, [j]],

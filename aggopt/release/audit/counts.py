@@ -60,13 +60,13 @@ class Count:
         >>> Count(("age",), 436, 1, rare=442, unique=428, total=442).rarity(5)
         '428 of 442 records are unique; all 442 are in groups smaller than 5'
         """
-        of = f"of {self.total:,} {self.what}s"
-        unique = f"{self.unique:,} {of} {is_or_are(self.unique)} unique"
+        whole_text = f"of {self.total:,} {self.what}s"
+        unique = f"{self.unique:,} {whole_text} {is_or_are(self.unique)} unique"
         if self.rare == self.unique:
             return unique
         if not self.unique:
             small = describe_small_groups(self.rare, k)
-            return f"{self.rare:,} {of} {small}; none is unique"
+            return f"{self.rare:,} {whole_text} {small}; none is unique"
         every = "all " if self.rare == self.total else ""
         return f"{unique}; {every}{self.rare:,} {describe_small_groups(self.rare, k)}"
 
@@ -107,13 +107,13 @@ class Count:
     ) -> "Count":
         group, unit = np.unique(np.stack([labels, units]), axis=1)
         sizes = np.bincount(group)
-        own = sizes[group]
+        unit_sizes = sizes[group]
         return cls(
             attributes=tuple(attributes),
             combinations=len(sizes),
             rarest=int(sizes.min()),
-            rare=len(np.unique(unit[own < k])),
-            unique=len(np.unique(unit[own == 1])),
+            rare=len(np.unique(unit[unit_sizes < k])),
+            unique=len(np.unique(unit[unit_sizes == 1])),
             total=len(np.unique(units)),
             what="unit",
             pairs=len(group),
@@ -139,7 +139,7 @@ def encode_entries(column: nw.Series[Any]) -> AnyInt:
     try:
         arrow = to_plain_column(column.to_arrow())
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return _mixed(column)
+        return _encode_mixed(column)
     if isinstance(arrow, pa.ChunkedArray):
         arrow = arrow.combine_chunks()
     if pa.types.is_floating(arrow.type):
@@ -148,7 +148,7 @@ def encode_entries(column: nw.Series[Any]) -> AnyInt:
     return np.asarray(indices.to_numpy(zero_copy_only=False))
 
 
-def _mixed(column: nw.Series[Any]) -> AnyInt:
+def _encode_mixed(column: nw.Series[Any]) -> AnyInt:
     """Return the codes of entries that no file can hold: by type and text."""
     entries = [f"{type(entry).__name__} {entry}" for entry in column.to_list()]
     return np.asarray(pd.factorize(pd.Index(entries, dtype=object))[0])
@@ -157,10 +157,10 @@ def _mixed(column: nw.Series[Any]) -> AnyInt:
 def combine_codes(parts: Iterable[AnyInt]) -> Labels:
     """Return the combination of codes (n,) of each record, 0..m-1."""
     first, *others = parts
-    found = first.astype(np.intp)
+    combined = first.astype(np.intp)
     for codes in others:
-        if found.max() + 1 == len(found):  # all are alone: they stay so
-            return found
-        pairs = found * (codes.max() + 1) + codes  # below n², which fits
-        found = np.asarray(pd.factorize(pairs)[0])
-    return found
+        if combined.max() + 1 == len(combined):  # all are alone: they stay so
+            return combined
+        pairs = combined * (codes.max() + 1) + codes  # below n², which fits
+        combined = np.asarray(pd.factorize(pairs)[0])
+    return combined

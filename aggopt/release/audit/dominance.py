@@ -12,18 +12,20 @@ from aggopt.privacy.requirement import Check
 from aggopt.release.audit.unchanged import Grouped
 
 
-def weights_of_values(weights: Floats, there: Bool) -> Floats:
+def select_value_weights(weights: Floats, is_present: Bool) -> Floats:
     """Return the weights (n,) of records, or (n, d) if some values are missing.
 
-    `there` (n, d) marks the values that decide on an attribute's published values;
+    `is_present` (n, d) marks the values that decide on an attribute's published values;
     other values have no weight in it.
     """
-    if there.all():
+    if is_present.all():
         return weights
-    return np.asarray(np.where(there, weights[:, None], 0.0))
+    return np.asarray(np.where(is_present, weights[:, None], 0.0))
 
 
-def dominance_requirement(job: Job, weights: Floats | None) -> tuple[Dominance, ...]:
+def make_dominance_requirements(
+    job: Job, weights: Floats | None
+) -> tuple[Dominance, ...]:
     """Return the job's requirement on these weights, (n,) or (n, d) of `of_values`.
 
     One requirement of all attributes, or one of each; none without weights, or if
@@ -32,20 +34,24 @@ def dominance_requirement(job: Job, weights: Floats | None) -> tuple[Dominance, 
     if weights is None or job.weights.dominance == 1:
         return ()
     (name,) = job.roles.weight
-    each = [weights] if weights.ndim == 1 else weights.T
-    return tuple(Dominance(own, job.weights.dominance, name) for own in each)
+    columns = [weights] if weights.ndim == 1 else weights.T
+    return tuple(Dominance(column, job.weights.dominance, name) for column in columns)
 
 
 def find_most_dominated(
-    asked: Sequence[Dominance], groups: Sequence[Grouped]
+    requirements: Sequence[Dominance], groups: Sequence[Grouped]
 ) -> list[Check]:
     """Return the result for the group that one record dominates most; else nothing.
 
     `groups` are the groups of each block of attributes, with the positions of these.
     """
-    found = [
-        each.check(labels)
+    shares = [
+        requirement.check(labels)
         for columns, labels in groups
-        for each in (asked if len(asked) < 2 else [asked[j] for j in columns])
+        for requirement in (
+            requirements
+            if len(requirements) < 2
+            else [requirements[j] for j in columns]
+        )
     ]
-    return [max(found, key=lambda check: check.found)] if found else []
+    return [max(shares, key=lambda check: check.found)] if shares else []

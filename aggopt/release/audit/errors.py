@@ -10,7 +10,7 @@ from aggopt.release.audit.counts import Count
 from aggopt.release.audit.risk_limits import RiskLimit
 
 
-def identifiers_error(identifiers: Sequence[str]) -> PrivacyError:
+def make_identifiers_error(identifiers: Sequence[str]) -> PrivacyError:
     """Return the error of identifiers that were not dropped."""
     return PrivacyError(
         f"The release still has identifiers: {', '.join(identifiers)}.",
@@ -18,7 +18,7 @@ def identifiers_error(identifiers: Sequence[str]) -> PrivacyError:
     )
 
 
-def rare_combination_error(weakest: Count, k: int, scope: str) -> PrivacyError:
+def make_rare_combination_error(weakest: Count, k: int, scope: str) -> PrivacyError:
     """Return the error of a combination that fewer than k records share."""
     which = "quasi-identifiers"
     if scope == "blocks":
@@ -31,7 +31,7 @@ def rare_combination_error(weakest: Count, k: int, scope: str) -> PrivacyError:
     )
 
 
-def pseudonyms_error(weakest: Count, k: int) -> PrivacyError:
+def make_pseudonyms_error(weakest: Count, k: int) -> PrivacyError:
     """Return the error for pseudonyms that single out some units."""
     return PrivacyError(
         "Pseudonyms tell which records are of one unit: the rarest combination of a "
@@ -41,17 +41,17 @@ def pseudonyms_error(weakest: Count, k: int) -> PrivacyError:
     )
 
 
-def few_values_error(least: int, k: int) -> PrivacyError:
-    """Return the error for a value from `least` records, fewer than k."""
+def make_few_values_error(fewest: int, k: int) -> PrivacyError:
+    """Return the error for a value from `fewest` records, fewer than k."""
     return PrivacyError(
-        f"A published value is made from {plural(least, 'record')}: the others of its "
+        f"A published value is made from {plural(fewest, 'record')}: the others of its "
         f"group have none, and k = {k} was promised.",
         fix="nothing was written; mask again, and report this if aggopt made "
         "the values.",
     )
 
 
-def requirement_error(check: Check | BoundsCheck | RiskLimit) -> PrivacyError:
+def make_requirement_error(check: Check | BoundsCheck | RiskLimit) -> PrivacyError:
     """Return the error of a requirement that does not hold, or of values beyond it."""
     if isinstance(check, RiskLimit):
         return PrivacyError(str(check), fix=f"nothing was written; {check.advice}.")

@@ -8,7 +8,7 @@ from aggopt.data.readers.read import read_release_as_text
 from aggopt.errors import PrivacyError, TableError
 from aggopt.job import Job
 from aggopt.release.audit.audit import Audit, audit_release
-from aggopt.release.audit.dominance import dominance_requirement
+from aggopt.release.audit.dominance import make_dominance_requirements
 
 
 def recount_file(
@@ -30,8 +30,8 @@ def recount_file(
         The file does not read as this number of records.
     """
     try:
-        how = job.released_input.model_copy(update={"multiline": True})
-        written = read_release_as_text(aside, how, job.roles)
+        csv_format = job.released_input.model_copy(update={"multiline": True})
+        written = read_release_as_text(aside, csv_format, job.roles)
     except TableError:
         written = ()
     if len(written) != records:
@@ -50,5 +50,5 @@ def recount_file(
         units=units,
         dropped=job.dropped,
         pseudonym=job.pseudonym,
-        dominance=dominance_requirement(job, weights),
+        dominance=make_dominance_requirements(job, weights),
     )

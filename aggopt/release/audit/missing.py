@@ -50,40 +50,41 @@ class MissingValues:
     @property
     def notes(self) -> list[str]:
         """Notes on the missing values, in counts."""
-        said = []
+        notes = []
         if self.cells:
             say = "is" if self.cells == 1 else "are"
-            said.append(
+            notes.append(
                 f"{plural(self.cells, 'value')} of quasi-identifiers {say} missing, in "
                 f"{plural(self.patterns, 'pattern')}: k counts what is missing as a "
                 "value of its own."
             )
         if self.suppressed:
-            said.append(
+            notes.append(
                 f"{plural(self.suppressed, 'value')} of the original "
                 f"{'is' if self.suppressed == 1 else 'are'} suppressed, because fewer "
                 "than k would have shared what is missing."
             )
         if self.imputed:
             say = "is" if self.imputed == 1 else "are"
-            said.append(
+            notes.append(
                 f"{plural(self.imputed, 'value')} that {say} missing in the original "
-                f"{say} filled with what the group publishes{_by_name(self.imputed_in)}"
+                f"{say} filled with what the group publishes"
+                f"{_format_counts(self.imputed_in)}"
                 f"; each is that of "
                 f"{self.least} records or more that have one. Means and variances are "
                 "kept, where they are, of the values that are there: over all records "
                 "they differ."
             )
         if self.compatible is not None:
-            said.append(
+            notes.append(
                 "If what is missing equalled anything, "
                 f"{plural(self.compatible, 'record')} would share the rarest "
                 "combination: a figure, not k."
             )
-        return said
+        return notes
 
 
-def _by_name(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     """Say how many values each attribute has."""
     return "".join(f", {name!r} {count}" for name, count in counts.items())
 
@@ -102,28 +103,28 @@ def count_compatible(frame: nw.DataFrame[Any], coded: Mapping[str, AnyInt]) -> i
     `coded` are the codes (n,) of the quasi-identifiers, by name.
     """
     holes = np.stack([find_missing_in(frame[name]) for name in coded], axis=1)
-    return least_compatible(np.stack(list(coded.values()), axis=1), holes)
+    return count_least_compatible(np.stack(list(coded.values()), axis=1), holes)
 
 
-def least_compatible(codes: AnyInt, holes: Bool) -> int:
+def count_least_compatible(codes: AnyInt, holes: Bool) -> int:
     """Return how many records agree with the rarest where both have a value, 1..n."""
     patterns, which = np.unique(holes, axis=0, return_inverse=True)
     which = which.ravel()
     agree = np.zeros_like(which)
     for a, mine in enumerate(patterns):
         for b, other in enumerate(patterns):
-            agree[which == a] += _agreeing(codes, which, a, b, ~(mine | other))
+            agree[which == a] += _count_agreeing(codes, which, a, b, ~(mine | other))
     return int(agree.min())
 
 
-def _agreeing(codes: AnyInt, which: Labels, a: int, b: int, both: Bool) -> AnyInt:
+def _count_agreeing(codes: AnyInt, which: Labels, a: int, b: int, both: Bool) -> AnyInt:
     """Return with how many records of pattern b each one of a agrees, (of a,)."""
     rows = np.flatnonzero(which == a), np.flatnonzero(which == b)
     if not both.any():
         return np.full(len(rows[0]), len(rows[1]))
-    found = combine_codes(codes[np.concatenate(rows)][:, both].T)
-    own, theirs = np.split(found, [len(rows[0])])
-    return np.bincount(theirs, minlength=int(found.max()) + 1)[own]
+    combined = combine_codes(codes[np.concatenate(rows)][:, both].T)
+    first, theirs = np.split(combined, [len(rows[0])])
+    return np.bincount(theirs, minlength=int(combined.max()) + 1)[first]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,41 +161,41 @@ class MissingChanges:
         With the `units` (n,) of these records, those that have a value are counted by
         them.
         """
-        lost, made = np.isnan(after), np.isnan(before)
+        lost, filled = np.isnan(after), np.isnan(before)
         behind = [
             int(counts[shown].min())
             for columns, labels in groups
             for j in columns
-            for counts in [_behind(labels, ~made[:, j], units)]
+            for counts in [_count_present(labels, ~filled[:, j], units)]
             for shown in [np.bincount(labels, ~lost[:, j]) > 0]
             if shown.any()
         ]
-        suppressed, imputed = (lost & ~made).sum(axis=0), (made & ~lost).sum(axis=0)
-        lacking = int((lost | made).sum())
+        suppressed, imputed = (lost & ~filled).sum(axis=0), (filled & ~lost).sum(axis=0)
+        lacking = int((lost | filled).sum())
         return cls(suppressed, imputed, lacking, min(behind, default=None))
 
     @classmethod
     def merge(cls, parts: Sequence["MissingChanges"]) -> "MissingChanges":
         """Return the changes of parts of a table, no group of which is in two."""
-        least = [part.least for part in parts if part.least is not None]
+        fewest = [part.least for part in parts if part.least is not None]
         return cls(
             np.sum([part.suppressed for part in parts], axis=0),
             np.sum([part.imputed for part in parts], axis=0),
             sum(part.lacking for part in parts),
-            min(least, default=None),
+            min(fewest, default=None),
         )
 
     def add_to(
-        self, found: MissingValues | None, names: Sequence[str]
+        self, missing: MissingValues | None, names: Sequence[str]
     ) -> MissingValues | None:
         """Return the missing values of a release with the changes; None without any.
 
         `names` (d,) are the quasi-identifiers.
         """
         if not self.lacking:
-            return found
+            return missing
         return replace(
-            found or MissingValues(0, 0),
+            missing or MissingValues(0, 0),
             suppressed=int(self.suppressed.sum()),
             imputed=int(self.imputed.sum()),
             least=self.least,
@@ -203,13 +204,15 @@ class MissingChanges:
         )
 
 
-def _behind(labels: Labels, there: Bool, units: Labels | None) -> AnyInt:
+def _count_present(labels: Labels, is_present: Bool, units: Labels | None) -> AnyInt:
     """Return how many records of each group, or how many units, have a value."""
     size = int(labels.max()) + 1
-    own = labels[there]
+    present_labels = labels[is_present]
     if units is not None:
-        own = np.unique(np.stack([own, units[there]]), axis=1)[0]
-    return np.bincount(own, minlength=size)
+        present_labels = np.unique(
+            np.stack([present_labels, units[is_present]]), axis=1
+        )[0]
+    return np.bincount(present_labels, minlength=size)
 
 
 def _name_counts(names: Sequence[str], counts: I64) -> dict[str, int]:

@@ -55,10 +55,10 @@ class Originals:
 
     def unchanged(self, names: Sequence[str], groups: Sequence[Grouped]) -> Unchanged:
         """Return the values that are published unchanged, see `unchanged`."""
-        found = count_unchanged_values(
+        unchanged = count_unchanged_values(
             names, self.before, self.after, self.step, groups
         )
-        return found.of_members([names[j] for j in self._numbers])
+        return unchanged.of_members([names[j] for j in self._numbers])
 
     def rare(
         self, names: Sequence[str], k: int, units: Labels | None
@@ -67,13 +67,17 @@ class Originals:
 
         With the `units` (n,) that records are of, these are counted.
         """
-        found = {
+        published = {
             names[j]: find_published_rare(
                 self.before[:, j], self.after[:, j], domain, k, units
             )
             for j, domain in self.domains.items()
         }
-        return {name: each for name, each in found.items() if each.categories}
+        return {
+            name: categories
+            for name, categories in published.items()
+            if categories.categories
+        }
 
     def notes(
         self, names: Sequence[str], groups: Sequence[Grouped], dominance: float
@@ -99,14 +103,16 @@ class Originals:
                     step = float(self.step[j])
                     counts[name] = count_dominated(x, y, labels[both], dominance, step)
                 timed = j in self.dates or j in self.durations
-                whole = not timed and (x == np.rint(x)).all()
-                if whole and len(values) <= max_distinct(len(x)):
-                    impossible += _impossible(names[j], values, y, GRID * spread[j])
-            disclosures += _dominated(counts, labels.max() + 1, dominance)
+                is_whole = not timed and (x == np.rint(x)).all()
+                if is_whole and len(values) <= compute_max_distinct(len(x)):
+                    impossible += _describe_impossible(
+                        names[j], values, y, GRID * spread[j]
+                    )
+            disclosures += _describe_dominated(counts, labels.max() + 1, dominance)
         return disclosures, impossible
 
 
-def max_distinct(records: int) -> int:
+def compute_max_distinct(records: int) -> int:
     """Return how many different values are few: 20, or one for every 20 records.
 
     Whole numbers of so few different values may be codes; ages and counts of a large
@@ -114,7 +120,7 @@ def max_distinct(records: int) -> int:
 
     Examples
     --------
-    >>> max_distinct(100), max_distinct(4000)
+    >>> compute_max_distinct(100), compute_max_distinct(4000)
     (20, 200)
     """
     return max(20, records // 20)
@@ -140,11 +146,13 @@ def count_dominated(
     return int((over & near).sum())
 
 
-def _dominated(counts: Mapping[str, int], groups: int, share: float) -> Iterator[str]:
+def _describe_dominated(
+    counts: Mapping[str, int], groups: int, share: float
+) -> Iterator[str]:
     """Return a note on the number of groups that disclose a value, by attribute."""
-    found = {name: count for name, count in counts.items() if count}
-    where = ", ".join(f"{name} in {count}" for name, count in found.items())
-    if found:
+    positive = {name: count for name, count in counts.items() if count}
+    where = ", ".join(f"{name} in {count}" for name, count in positive.items())
+    if positive:
         yield (
             f"One record makes up more than {100 * share:g} % of the sum of absolute "
             f"values of a group, and the published value nearly gives away that of the "
@@ -153,7 +161,9 @@ def _dominated(counts: Mapping[str, int], groups: int, share: float) -> Iterator
         )
 
 
-def _impossible(name: str, values: Floats, y: Floats, step: float) -> Iterator[str]:
+def _describe_impossible(
+    name: str, values: Floats, y: Floats, step: float
+) -> Iterator[str]:
     """Say how many published values y (n,) are none of the whole numbers there are."""
     ends = np.concatenate([[-np.inf], values, [np.inf]])
     above = np.searchsorted(ends, y)
@@ -161,14 +171,18 @@ def _impossible(name: str, values: Floats, y: Floats, step: float) -> Iterator[s
     count = int((nearest > step).sum())
     if not count:
         return
-    said = f"{name!r}: {count} of {len(y)} published values ({count / len(y):.0%})"
-    whole = "round_integers = true under [output] publishes"
+    subject = f"{name!r}: {count} of {len(y)} published values ({count / len(y):.0%})"
+    remedy = "round_integers = true under [output] publishes"
     if len(values) == 2:
-        yield f"{said} are neither of its two values: read them as shares; {whole} one."
+        yield (
+            f"{subject} are neither of its two values: read them as shares; {remedy} "
+            "one."
+        )
         return
     yield (
-        f"{said} are none of its {len(values)} different whole numbers. If these are "
+        f"{subject} are none of its {len(values)} different whole numbers. If these "
+        "are "
         'codes, their means say nothing: write kind = "nominal" under '
         f"[attributes.{toml_key(name)}], and codes are published; or an order or a "
-        f"tree of them. If they count something, {whole} whole numbers."
+        f"tree of them. If they count something, {remedy} whole numbers."
     )

@@ -23,7 +23,7 @@ from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 from aggopt.release.audit.dominance import find_most_dominated
 from aggopt.release.audit.missing import MissingValues, find_missing_in
 from aggopt.release.audit.result import Audit
-from aggopt.release.audit.risk_limits import counted_limits
+from aggopt.release.audit.risk_limits import check_counted_limits
 from aggopt.release.audit.unchanged import Grouped
 from aggopt.release.audit.unprotected_columns import (
     UnprotectedColumns,
@@ -70,14 +70,14 @@ class Combinations:
         columns = [*roles.stratum, *([weight] if weight else [])]
         within = [encode_entries(frame[name]) for name in columns]
         groups = [combine_codes([*(coded[n] for n in part), *within]) for part in parts]
-        whole = (
+        combined = (
             groups[0] if len(parts) == 1 else combine_codes([*coded.values(), *within])
         )
-        known, unknown = (
+        public, unknown = (
             {name: encode_entries(frame[name]) for name in names}
             for names in (roles.other, roles.confidential)
         )
-        return cls(coded, parts, groups, whole, weight, known, unknown)
+        return cls(coded, parts, groups, combined, weight, public, unknown)
 
     def counts(
         self, strata: Sequence[str], k: int, units: Labels | None
@@ -190,18 +190,18 @@ def merge_audits(
     their records, if pseudonyms tell these.  Units that k counts are in one part.
     """
     first = parts[0]
-    whole = _add_counts([each.whole for each in parts])
+    combination = _add_counts([part.whole for part in parts])
     return Audit(
-        records=sum(each.records for each in parts),
+        records=sum(part.records for part in parts),
         k=privacy.k,
         scope=privacy.scope,
-        whole=whole,
-        blocks=_merge_each(_add_counts, [each.blocks for each in parts]),
+        whole=combination,
+        blocks=_merge_each(_add_counts, [part.blocks for part in parts]),
         identifiers=tuple(name for name in dropped if name in first.columns),
-        within=_merge_each(_add_bounds, [each.within for each in parts]),
-        promises=_merge_each(_find_worst, [each.checks for each in parts]),
-        limits=tuple(counted_limits(privacy, whole, linked)),
-        beside=_merge_each(_add_columns, [each.beside for each in parts]),
+        within=_merge_each(_add_bounds, [part.within for part in parts]),
+        promises=_merge_each(_find_worst, [part.checks for part in parts]),
+        limits=tuple(check_counted_limits(privacy, combination, linked)),
+        beside=_merge_each(_add_columns, [part.beside for part in parts]),
         missing=_add_missing(parts, len(roles.quasi_identifier)),
         strata=roles.stratum,
         weight=first.weight,

@@ -18,15 +18,15 @@ from aggopt.privacy.requirement import Check
 from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import Count
 from aggopt.release.audit.errors import (
-    few_values_error,
-    identifiers_error,
-    pseudonyms_error,
-    rare_combination_error,
-    requirement_error,
+    make_few_values_error,
+    make_identifiers_error,
+    make_pseudonyms_error,
+    make_rare_combination_error,
+    make_requirement_error,
 )
 from aggopt.release.audit.missing import MissingChanges, MissingValues
-from aggopt.release.audit.risk_limits import RiskLimit, linkage_limit
-from aggopt.release.audit.seal import Seal, amber_reason, make_seal, open_risks
+from aggopt.release.audit.risk_limits import RiskLimit, check_linkage_limit
+from aggopt.release.audit.seal import Seal, explain_amber, make_seal, open_risks
 from aggopt.release.audit.unchanged import Unchanged
 from aggopt.release.audit.unprotected_columns import UnprotectedColumns
 
@@ -130,8 +130,8 @@ class Audit:
     @property
     def holds(self) -> bool:
         """Whether all that was promised holds."""
-        kept = self._shared and not self.identifiers
-        return kept and all(check.holds for check in self.checks)
+        is_satisfied = self._shared and not self.identifiers
+        return is_satisfied and all(check.holds for check in self.checks)
 
     @property
     def checks(self) -> tuple[Check | BoundsCheck | RiskLimit, ...]:
@@ -141,14 +141,14 @@ class Audit:
     @property
     def _shared(self) -> bool:
         """Whether k records share each combination, and contribute to each value."""
-        known = self.linked is None or self.linked.rarest >= self.k
-        return self.smallest >= self.k and self._too_few is None and known
+        is_linked_safely = self.linked is None or self.linked.rarest >= self.k
+        return self.smallest >= self.k and self._too_few is None and is_linked_safely
 
     @property
     def _too_few(self) -> int | None:
         """Number of records behind a value, if some value has fewer than k."""
-        least = self.missing.least if self.missing else None
-        return None if least is None or least >= self.k else least
+        fewest = self.missing.least if self.missing else None
+        return None if fewest is None or fewest >= self.k else fewest
 
     @property
     def verdict(self) -> str:
@@ -162,7 +162,7 @@ class Audit:
             covers += [f" in each of {len(self.blocks)} blocks of attributes"]
             what = "the rarest combination of a block"
         holds = self._shared and not self.identifiers
-        but = amber_reason(self) if self.holds else None
+        but = explain_amber(self) if self.holds else None
         of_k = (
             f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}"
             f"{f', but {but}' if but and self.beside else ''}: "
@@ -213,8 +213,8 @@ class Audit:
     @property
     def with_missing(self) -> "Audit":
         """The audit with notes on missing values."""
-        said = self.missing.notes if self.missing else []
-        return replace(self, notes=(*self.notes, *said))
+        notes = self.missing.notes if self.missing else []
+        return replace(self, notes=(*self.notes, *notes))
 
     def with_originals(
         self,
@@ -230,21 +230,25 @@ class Audit:
         `Originals.notes`.
         """
         missing = changes.add_to(self.missing, names)
-        found = replace(self, missing=missing).with_missing
+        audit = replace(self, missing=missing).with_missing
         more = *self.disclosures, *dominated, *unchanged.disclosures(self.records)
-        rest = [note for note in found.notes if note not in self.disclosures]
+        rest = [note for note in audit.notes if note not in self.disclosures]
         notes = (*more, *rest, *unchanged.notes(), *impossible)
-        return replace(found, unchanged=unchanged, disclosures=more, notes=notes)
+        return replace(audit, unchanged=unchanged, disclosures=more, notes=notes)
 
     def with_rare(self, rare: Mapping[str, PublishedRareCategories]) -> "Audit":
         """Return it with rare categories that are published, and a note on each."""
-        said = tuple(each.describe(name, self.k) for name, each in rare.items())
-        first, notes = (*said, *self.disclosures), (*said, *self.notes)
+        rare_notes = tuple(
+            categories.describe(name, self.k) for name, categories in rare.items()
+        )
+        first, notes = (*rare_notes, *self.disclosures), (*rare_notes, *self.notes)
         return replace(self, rare=rare, disclosures=first, notes=notes)
 
-    def with_linkage(self, privacy: Privacy, found: float | None) -> "Audit":
+    def with_linkage(self, privacy: Privacy, linkage: float | None) -> "Audit":
         """Return it with the linkage, if the job limits it; as `linkage_limit`."""
-        return replace(self, limits=(*self.limits, *linkage_limit(privacy, found)))
+        return replace(
+            self, limits=(*self.limits, *check_linkage_limit(privacy, linkage))
+        )
 
     def require(self) -> None:
         """Refuse the release unless the requirements hold.
@@ -262,18 +266,18 @@ class Audit:
     def refusal(self) -> PrivacyError | None:
         """Error to raise if the requirements do not hold, else None."""
         if self.identifiers:
-            return identifiers_error(self.identifiers)
+            return make_identifiers_error(self.identifiers)
         if self.smallest < self.k:
-            return rare_combination_error(self.weakest, self.k, self.scope)
+            return make_rare_combination_error(self.weakest, self.k, self.scope)
         if self.linked and self.linked.rarest < self.k:
-            return pseudonyms_error(self.linked, self.k)
+            return make_pseudonyms_error(self.linked, self.k)
         if self._too_few is not None:
-            return few_values_error(self._too_few, self.k)
+            return make_few_values_error(self._too_few, self.k)
         broken = [check for check in self.checks if not check.holds]
-        return requirement_error(broken[0]) if broken else None
+        return make_requirement_error(broken[0]) if broken else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        found = ("groups", "smallest", "combination", "unique", "holds")
-        counts = {name: getattr(self, name) for name in found}
+        names = ("groups", "smallest", "combination", "unique", "holds")
+        counts = {name: getattr(self, name) for name in names}
         return asdict(self) | counts | {"seal": asdict(self.seal)}

@@ -57,15 +57,15 @@ class RiskLimit:
         return f"{self.promise}: {self.source}, {self.risk:.6g}."
 
 
-def counted_limits(
-    privacy: Privacy, whole: Count, linked: Count | None
+def check_counted_limits(
+    privacy: Privacy, combination: Count, linked: Count | None
 ) -> Iterator[RiskLimit]:
     """Yield what is found of the risks that are counts of published combinations.
 
-    `whole` counts records, or units, by the combination of all quasi-identifiers, and
-    `linked` the units by all of their records, if pseudonyms tell these.
+    `combination` counts records, or units, by the combination of all quasi-identifiers.
+    `linked` counts the units by all of their records, if pseudonyms link these.
     """
-    counts = [whole] if linked is None else [whole, linked]
+    counts = [combination] if linked is None else [combination, linked]
     if privacy.risk is not None:
         rarest = min(counts, key=lambda count: count.rarest)
         yield RiskLimit(
@@ -73,27 +73,30 @@ def counted_limits(
             privacy.risk,
             1 / rarest.rarest,
             f"1 of the {plural(rarest.rarest, rarest.what)} of the rarest combination",
-            _way(privacy, privacy.risk),
+            _suggest_setting(privacy, privacy.risk),
         )
     if privacy.average_risk is not None:
-        most = max(counts, key=lambda count: count.average_risk)
+        riskiest = max(counts, key=lambda count: count.average_risk)
         yield RiskLimit(
             AVERAGE,
             privacy.average_risk,
-            most.average_risk,
-            f"{plural(most.combinations, 'combination')} of {_averaged(most)}",
-            _way(privacy, privacy.average_risk),
+            riskiest.average_risk,
+            f"{plural(riskiest.combinations, 'combination')} of "
+            f"{_describe_average(riskiest)}",
+            _suggest_setting(privacy, privacy.average_risk),
         )
 
 
-def _averaged(count: Count) -> str:
+def _describe_average(count: Count) -> str:
     """Return what an average risk is over: records, units, or units by combination."""
     if count.pairs is None:
         return plural(count.total, count.what)
     return f"{plural(count.pairs, 'pair')} of a unit and a combination"
 
 
-def linkage_limit(privacy: Privacy, linkage: float | None) -> tuple[RiskLimit, ...]:
+def check_linkage_limit(
+    privacy: Privacy, linkage: float | None
+) -> tuple[RiskLimit, ...]:
     """Return what is found of the linkage, if the job limits it.
 
     `linkage` is the share of all records that `aggopt.measure.linkage` links to their
@@ -107,13 +110,13 @@ def linkage_limit(privacy: Privacy, linkage: float | None) -> tuple[RiskLimit, .
     return (RiskLimit(LINKAGE, privacy.linkage, linkage, source),)
 
 
-def _way(privacy: Privacy, risk: float) -> str:
+def _suggest_setting(privacy: Privacy, risk: float) -> str:
     """Return the settings by which a risk is kept for certain."""
     blocks = 'scope = "combination" and ' if privacy.scope == "blocks" else ""
-    return f"{blocks}k = {sufficient_k(risk)}, which keeps it"
+    return f"{blocks}k = {find_sufficient_k(risk)}, which keeps it"
 
 
-def unsure_limits(privacy: Privacy) -> Iterator[str]:
+def describe_unsure_limits(privacy: Privacy) -> Iterator[str]:
     """Yield a note on each limit of a risk that groups of k records may exceed."""
     for key in (RISK, AVERAGE):
         limit = getattr(privacy, key)
@@ -122,14 +125,14 @@ def unsure_limits(privacy: Privacy) -> Iterator[str]:
         yield (
             f"{key} = {limit:g} is not kept by k = {privacy.k} for certain, and a "
             "release that does not keep it is refused once all work is done: set "
-            f"{_way(privacy, limit)}."
+            f"{_suggest_setting(privacy, limit)}."
         )
 
 
-def sufficient_k(risk: float) -> int:
+def find_sufficient_k(risk: float) -> int:
     """Return the least k of which each group of k records has this risk or less.
 
-    >>> sufficient_k(0.09), sufficient_k(0.1), sufficient_k(1 / 3)
+    >>> find_sufficient_k(0.09), find_sufficient_k(0.1), find_sufficient_k(1 / 3)
     (12, 10, 3)
     """
     k = max(2, ceil(1 / risk) - 1)

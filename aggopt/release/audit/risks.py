@@ -53,8 +53,10 @@ class _Both:
     def of(cls, original: Table, released: Table, job: Job) -> "_Both":
         both = {BEFORE: original, AFTER: released}
         names = {BEFORE: job.roles.combination, AFTER: job.combination}
-        found = {side: _groups(table, names[side]) for side, table in both.items()}
-        return cls(job, original, released, found)
+        groups = {
+            side: _find_groups(table, names[side]) for side, table in both.items()
+        }
+        return cls(job, original, released, groups)
 
     @property
     def n(self) -> int:
@@ -77,28 +79,34 @@ def measure_risks(original: Table, released: Table, job: Job) -> RiskMeasures | 
     InfeasibleInputError
         The number of combinations of attributes is too large.
     """
-    asked = job.risk.by(job.roles)
-    if asked.idle:
+    section = job.risk.by(job.roles)
+    if section.idle:
         return None
     tables = _Both.of(original, released, job)
-    weights = read_weight_column(original, asked.weight, job)
-    own = {s: risk.individual_risk(g, weights) for s, g in tables.groups.items()}
+    weights = read_weight_column(original, section.weight, job)
+    individual = {s: risk.individual_risk(g, weights) for s, g in tables.groups.items()}
     totals: Totals = {"population": float(_total(weights, tables.n))}
-    totals["individual"] = {side: _summed(found) for side, found in own.items()}
-    records: dict[str, npt.NDArray[Any]] = {"individual_risk": own[AFTER]}
-    if asked.unit:
-        of_units, records["household_risk"] = _of_units(tables, own)
+    totals["individual"] = {
+        side: _sum_risks(risks) for side, risks in individual.items()
+    }
+    records: dict[str, npt.NDArray[Any]] = {"individual_risk": individual[AFTER]}
+    if section.unit:
+        of_units, records["household_risk"] = _measure_units(tables, individual)
         totals["household"] = of_units
-    if asked.suda is not None:
-        totals["suda"], records["suda"] = _special(tables, asked.suda)
+    if section.suda is not None:
+        totals["suda"], records["suda"] = _measure_suda(tables, section.suda)
     if weights is not None:
-        totals["dis"] = _by_chance(tables, totals["population"])
+        totals["dis"] = _measure_dis(tables, totals["population"])
         totals["dis_counts"] = {
             side: count_for_dis(groups) for side, groups in tables.groups.items()
         }
-        totals["dominance"], records["weight_share"] = _dominance(tables, weights)
-    if asked.target:
-        totals["attribution"] = {name: _guessed(tables, name) for name in asked.target}
+        totals["dominance"], records["weight_share"] = _measure_dominance(
+            tables, weights
+        )
+    if section.target:
+        totals["attribution"] = {
+            name: _measure_guesses(tables, name) for name in section.target
+        }
     return RiskMeasures(totals, records)
 
 
@@ -109,7 +117,7 @@ def require_risk(table: Table, job: Job) -> None:
         check_size(job.risk.suda, len(job.roles.combination))
 
 
-def _groups(table: Table, names: Sequence[str]) -> Labels:
+def _find_groups(table: Table, names: Sequence[str]) -> Labels:
     """Return the combination of these columns of each record, (n,)."""
     return combine_codes(encode_entries(table.frame[name]) for name in names)
 
@@ -118,22 +126,22 @@ def read_weight_column(table: Table, name: str | None, job: Job) -> Floats | Non
     """Return the weights in a column (n,), or refuse them; None without a name."""
     if name is None:
         return None
-    found = read_plain_column(table, name, job)
+    values = read_plain_column(table, name, job)
     with naming(f"Column {name!r}"):
-        if found.dtype == object:
+        if values.dtype == object:
             raise TableError(
-                f"{sum(not _is_number(v) for v in found)} of {len(found)} weights are "
-                "no numbers.",
+                f"{sum(not _is_number(v) for v in values)} of {len(values)} weights "
+                "are no numbers.",
                 fix="name another column as weight, or remove those records.",
             )
-        return weight_of_each(found, len(found))
+        return weight_of_each(values, len(values))
 
 
 def read_plain_column(table: Table, name: str, job: Job) -> npt.NDArray[Any]:
     """Return a column that is not masked: numbers (n,) if it has no other value."""
     with naming(f"Column {name!r}"):
-        found = Values.of(table.frame[name], make_entry_reader(job.input.decimal)).all
-    return found.astype(np.float64) if all(map(_is_number, found)) else found
+        values = Values.of(table.frame[name], make_entry_reader(job.input.decimal)).all
+    return values.astype(np.float64) if all(map(_is_number, values)) else values
 
 
 def _is_number(value: Any) -> bool:
@@ -146,32 +154,36 @@ def _total(weights: Floats | None, n: int) -> float:
     return n if weights is None else float(weights.sum())
 
 
-def _summed(found: Floats) -> Totals:
-    return {"largest": float(found.max()), "expected": float(found.sum())}
+def _sum_risks(risks: Floats) -> Totals:
+    return {"largest": float(risks.max()), "expected": float(risks.sum())}
 
 
-def _of_units(tables: _Both, own: Mapping[str, Floats]) -> tuple[Totals, Floats]:
+def _measure_units(
+    tables: _Both, individual: Mapping[str, Floats]
+) -> tuple[Totals, Floats]:
     """Return expected values of units, and the released risk of each record's unit."""
-    unit = _groups(tables.original, tables.job.risk.by(tables.job.roles).unit)
+    unit = _find_groups(tables.original, tables.job.risk.by(tables.job.roles).unit)
     first = np.unique(unit, return_index=True)[1]
-    found = {side: risk.household_risk(each, unit) for side, each in own.items()}
-    totals = {side: _summed(each[first]) for side, each in found.items()}
-    return {"units": len(first), **totals}, found[AFTER]
-
-
-def _special(tables: _Both, size: int) -> tuple[Totals, npt.NDArray[Any]]:
-    """Return the SUDA scores in sums, and those of the original records."""
-    found = {side: risk.suda(tables.keys(side), size=size) for side in tables.groups}
-    totals = {
-        side: {"records": each.special, "largest": each.largest, "total": each.total}
-        for side, each in found.items()
+    risks = {
+        side: risk.household_risk(values, unit) for side, values in individual.items()
     }
-    return {"attributes": size, **totals}, found[BEFORE].scores
+    totals = {side: _sum_risks(values[first]) for side, values in risks.items()}
+    return {"units": len(first), **totals}, risks[AFTER]
 
 
-def _by_chance(tables: _Both, population: float) -> Totals:
+def _measure_suda(tables: _Both, size: int) -> tuple[Totals, npt.NDArray[Any]]:
+    """Return the SUDA scores in sums, and those of the original records."""
+    scores = {side: risk.suda(tables.keys(side), size=size) for side in tables.groups}
+    totals = {
+        side: {"records": score.special, "largest": score.largest, "total": score.total}
+        for side, score in scores.items()
+    }
+    return {"attributes": size, **totals}, scores[BEFORE].scores
+
+
+def _measure_dis(tables: _Both, population: float) -> Totals:
     share = min(1.0, tables.n / population)
-    return {side: risk.dis(each, share) for side, each in tables.groups.items()}
+    return {side: risk.dis(groups, share) for side, groups in tables.groups.items()}
 
 
 def count_for_dis(groups: Labels) -> dict[str, int]:
@@ -180,7 +192,7 @@ def count_for_dis(groups: Labels) -> dict[str, int]:
     return {"unique": unique, "paired": paired}
 
 
-def _dominance(tables: _Both, weights: Floats) -> tuple[Totals, Floats]:
+def _measure_dominance(tables: _Both, weights: Floats) -> tuple[Totals, Floats]:
     """Return in how many groups one record holds most, and the share of each."""
     groups, share = tables.groups[AFTER], tables.job.privacy.dominance
     largest = risk.dominance(groups, weights)
@@ -192,13 +204,13 @@ def _dominance(tables: _Both, weights: Floats) -> tuple[Totals, Floats]:
     return totals, np.asarray(weights / np.bincount(groups, weights)[groups])
 
 
-def _guessed(tables: _Both, name: str) -> Totals:
+def _measure_guesses(tables: _Both, name: str) -> Totals:
     target = read_plain_column(tables.original, name, tables.job)
     names = tables.job.within
-    known = _groups(tables.released, names) if names else None
-    found = risk.attribution(tables.groups[AFTER], target, known=known)
+    public = _find_groups(tables.released, names) if names else None
+    guesses = risk.attribution(tables.groups[AFTER], target, known=public)
     return {
-        "share": found.share,
-        "chance": found.chance,
-        "undefined": found.undefined,
+        "share": guesses.share,
+        "chance": guesses.chance,
+        "undefined": guesses.undefined,
     }

@@ -61,14 +61,14 @@ class Seal:
 
 def make_seal(audit: Audited) -> Seal:
     """Return the seal of an audit."""
-    reason = amber_reason(audit)
+    reason = explain_amber(audit)
     risks = (*open_risks(audit), *([audit.warning] if audit.warning else []))
     if not audit.holds:
         what = f"k = {audit.k}" if audit.smallest < audit.k else "What was promised"
         return Seal(RED, f"{what} does not hold", risks, "Do not publish this file.")
     heading = f"k = {audit.k} holds"
     if reason is not None:
-        return Seal(AMBER, f"{heading}, but {reason}", risks, _advice(audit))
+        return Seal(AMBER, f"{heading}, but {reason}", risks, _choose_advice(audit))
     return Seal(
         GREEN,
         heading,
@@ -77,9 +77,9 @@ def make_seal(audit: Audited) -> Seal:
     )
 
 
-def _advice(audit: Audited) -> str:
+def _choose_advice(audit: Audited) -> str:
     """Return what to do where columns that others may know single records out."""
-    if _gravest(audit.beside) is None:
+    if _find_gravest(audit.beside) is None:
         return (
             "Publish this file only if nobody can know columns of several blocks of a "
             "person: otherwise mask them together, or drop those of all blocks but one."
@@ -90,84 +90,89 @@ def _advice(audit: Audited) -> str:
     )
 
 
-def amber_reason(audit: Audited) -> str | None:
+def explain_amber(audit: Audited) -> str | None:
     """Return the number that known columns single out, in words; None if none.
 
     These are columns with the role other, the records of a unit linked by pseudonyms,
     and quasi-identifiers of different blocks.  Strata and published weights need no
     further count: k covers them as well.
     """
-    gravest = _gravest(audit.beside)
+    gravest = _find_gravest(audit.beside)
     if gravest is not None:
-        return _exposed(gravest, audit.k)
+        return _count_exposed(gravest, audit.k)
     if audit.warning is None:
         return None
-    whole = audit.whole
-    total = f"{whole.total:,} {whole.what}s"
-    columns = f"with all {len(whole.attributes)} masked columns"
-    if whole.unique:
-        are_unique = f"{is_or_are(whole.unique)} unique"
-        return f"{whole.unique:,} of {total} {are_unique} {columns}"
-    small = describe_small_groups(whole.rare, audit.k)
-    return f"{whole.rare:,} of {total} {small} {columns}"
+    combination = audit.whole
+    total = f"{combination.total:,} {combination.what}s"
+    columns = f"with all {len(combination.attributes)} masked columns"
+    if combination.unique:
+        are_unique = f"{is_or_are(combination.unique)} unique"
+        return f"{combination.unique:,} of {total} {are_unique} {columns}"
+    small = describe_small_groups(combination.rare, audit.k)
+    return f"{combination.rare:,} of {total} {small} {columns}"
 
 
-def _gravest(counts: tuple[UnprotectedColumns, ...]) -> UnprotectedColumns | None:
+def _find_gravest(counts: tuple[UnprotectedColumns, ...]) -> UnprotectedColumns | None:
     """Return the count of known columns by which most are unique; None if k holds."""
-    exposed = [each for each in counts if each.known and each.count.rare]
-    return max(exposed, key=_share_unique, default=None)
+    exposed = [columns for columns in counts if columns.known and columns.count.rare]
+    return max(exposed, key=_compute_unique_share, default=None)
 
 
-def _share_unique(each: UnprotectedColumns) -> tuple[float, float]:
-    return each.count.unique / each.count.total, each.count.rare / each.count.total
+def _compute_unique_share(columns: UnprotectedColumns) -> tuple[float, float]:
+    return (
+        columns.count.unique / columns.count.total,
+        columns.count.rare / columns.count.total,
+    )
 
 
-def _exposed(each: UnprotectedColumns, k: int) -> str:
-    count, total = each.count, f"{each.count.total:,} {each.count.what}s"
+def _count_exposed(columns: UnprotectedColumns, k: int) -> str:
+    count, total = columns.count, f"{columns.count.total:,} {columns.count.what}s"
     if count.unique:
         verb = is_or_are(count.unique)
-        return f"{count.unique:,} of {total} {verb} unique with {each.names}"
+        return f"{count.unique:,} of {total} {verb} unique with {columns.names}"
     small = describe_small_groups(count.rare, k)
-    return f"{count.rare:,} of {total} {small} with {each.names}"
+    return f"{count.rare:,} of {total} {small} with {columns.names}"
 
 
 def open_risks(audit: Audited) -> Iterator[str]:
     """Yield the risks that the requirements leave open, in sentences."""
-    known = {each.count.what: each.count for each in audit.beside if each.known}
-    for each in audit.beside:
-        first = known.get(each.count.what)
+    public = {
+        columns.count.what: columns.count for columns in audit.beside if columns.known
+    }
+    for columns in audit.beside:
+        first = public.get(columns.count.what)
         nobody_left = first is not None and first.unique == first.total
-        if not each.known and not nobody_left:
-            yield _with_confidential(each, audit.k, also=first is not None)
-    in_heading = _gravest(audit.beside) if audit.holds else None
-    for each in audit.beside:
-        if not (each.known and each.count.rare):
+        if not columns.known and not nobody_left:
+            yield _with_confidential(columns, audit.k, also=first is not None)
+    in_heading = _find_gravest(audit.beside) if audit.holds else None
+    for columns in audit.beside:
+        if not (columns.known and columns.count.rare):
             continue
-        if each is not in_heading:
-            yield f"With {each.names}, {each.count.rarity(audit.k)}."
-        elif each.count.rare > each.count.unique > 0:
-            yield _below_k(each, audit.k)
-    if audit.unchanged and (said := audit.unchanged.said(audit.records)):
-        yield said
+        if columns is not in_heading:
+            yield f"With {columns.names}, {columns.count.rarity(audit.k)}."
+        elif columns.count.rare > columns.count.unique > 0:
+            yield _describe_below_k(columns, audit.k)
+    if audit.unchanged and (sentence := audit.unchanged.said(audit.records)):
+        yield sentence
 
 
-def _with_confidential(each: UnprotectedColumns, k: int, *, also: bool) -> str:
+def _with_confidential(columns: UnprotectedColumns, k: int, *, also: bool) -> str:
     """Return a sentence on records that become unique with confidential columns."""
-    count, total = each.count, f"{each.count.total:,} {each.count.what}s"
-    said = f"If somebody {'also ' if also else ''}knew {each.names},"
+    count, total = columns.count, f"{columns.count.total:,} {columns.count.what}s"
+    premise = f"If somebody {'also ' if also else ''}knew {columns.names},"
     if count.unique:
-        return f"{said} {count.unique:,} of {total} would be unique."
+        return f"{premise} {count.unique:,} of {total} would be unique."
     if count.rare:
         return (
-            f"{said} no {count.what} would be unique, and {count.rare:,} of {total} "
+            f"{premise} no {count.what} would be unique, and {count.rare:,} of {total} "
             f"would be in groups smaller than {k}."
         )
-    return f"{said} no {count.what} would be in a group smaller than {k}."
+    return f"{premise} no {count.what} would be in a group smaller than {k}."
 
 
-def _below_k(each: UnprotectedColumns, k: int) -> str:
+def _describe_below_k(columns: UnprotectedColumns, k: int) -> str:
     """Say how many are below k with columns that others may know."""
-    count = each.count
-    of = "all" if count.rare == count.total else f"{count.rare:,} of"
+    count = columns.count
+    amount = "all" if count.rare == count.total else f"{count.rare:,} of"
     small = describe_small_groups(count.rare, k)
-    return f"With {each.names}, {of} {count.total:,} {count.what}s {small}."
+    return f"With {columns.names}, {amount} {count.total:,} {count.what}s {small}."

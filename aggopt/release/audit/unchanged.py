@@ -53,18 +53,18 @@ class Unchanged:
 
         A category that is published is nearly always one that a member has.
         """
-        differing, own = (
+        differing, members = (
             {name: count for name, count in counts.items() if name in names}
             for counts in (self.differing, self.own)
         )
-        return replace(self, differing=differing, own=own)
+        return replace(self, differing=differing, own=members)
 
     @classmethod
     def merge(cls, parts: Sequence["Unchanged"]) -> "Unchanged":
         """Return the counts of parts of a table, no group of which is in two."""
         sums = {
-            each.name: _sum([getattr(part, each.name) for part in parts])
-            for each in fields(cls)
+            attribute.name: _sum([getattr(part, attribute.name) for part in parts])
+            for attribute in fields(cls)
         }
         return cls(**sums)
 
@@ -72,11 +72,12 @@ class Unchanged:
         """Say how many records are unchanged, or of identical groups, if any is."""
         if not (self.records or self.identical):
             return None
-        said = f"{_counted(self.records, records)} published unchanged"
+        sentence = f"{_describe_count(self.records, records)} published unchanged"
         if not self.identical:
-            return f"{said}."
+            return f"{sentence}."
         return (
-            f"{said}; {_counted(self.identical, records)} in identical groups, whose "
+            f"{sentence}; {_describe_count(self.identical, records)} in identical "
+            "groups, whose "
             "originals are equal in every quasi-identifier."
         )
 
@@ -85,19 +86,19 @@ class Unchanged:
         if any(self.cells.values()):
             yield (
                 f"Values published unchanged, of {records} in each column: "
-                f"{_listed(self.cells)}."
+                f"{_join_counts(self.cells)}."
             )
         if any(self.identical_cells.values()):
-            said = (
+            sentence = (
                 "Values in identical groups, whose records have the same original, of "
-                f"{records} in each column: {_listed(self.identical_cells)}."
+                f"{records} in each column: {_join_counts(self.identical_cells)}."
             )
             if any(self.moved.values()):
-                said += (
-                    f" Published with another value: {_listed(self.moved)}; the "
+                sentence += (
+                    f" Published with another value: {_join_counts(self.moved)}; the "
                     "possible value nearest to it may be the original."
                 )
-            yield said
+            yield sentence
 
     def notes(self) -> Iterator[str]:
         """Yield in how many groups of each attribute a value is a member's own."""
@@ -114,14 +115,14 @@ def _sum(counts: Sequence[Any]) -> Any:
     """Return the sum of counts, or of the counts by name, over parts."""
     if not isinstance(counts[0], dict):
         return sum(counts)
-    return {name: sum(each[name] for each in counts) for name in counts[0]}
+    return {name: sum(part[name] for part in counts) for name in counts[0]}
 
 
-def _counted(count: int, records: int) -> str:
+def _describe_count(count: int, records: int) -> str:
     return f"{count} of {records} records {'is' if count == 1 else 'are'}"
 
 
-def _listed(counts: Counts) -> str:
+def _join_counts(counts: Counts) -> str:
     return ", ".join(f"{name!r} {count}" for name, count in counts.items() if count)
 
 
@@ -141,46 +142,46 @@ def count_unchanged_values(
     """
     near: Bool = np.abs(Y - X) <= step
     same = np.empty_like(near)
-    differing, own = {}, {}
+    differing, members = {}, {}
     for columns, labels in groups:
         for j in columns:
-            same[:, j] = _identical(X[:, j], labels)
-            if not _more_than_two(X[:, j]):
+            same[:, j] = _is_identical(X[:, j], labels)
+            if not _is_between(X[:, j]):
                 continue
             differs = ~same[:, j] & ~np.isnan(X[:, j])
-            differing[names[j]] = _groups(labels, differs)
-            own[names[j]] = _groups(labels, near[:, j] & differs)
+            differing[names[j]] = _count_groups(labels, differs)
+            members[names[j]] = _count_groups(labels, near[:, j] & differs)
     missing, published = np.isnan(X), ~np.isnan(Y)
     some = ~missing.all(axis=1)
     return Unchanged(
         records=int((some & (near | missing).all(axis=1)).sum()),
-        cells=_counts(names, near),
+        cells=_count_by_name(names, near),
         identical=int((some & (same | missing).all(axis=1)).sum()),
-        identical_cells=_counts(names, same & published),
-        moved=_counts(names, same & published & ~near),
+        identical_cells=_count_by_name(names, same & published),
+        moved=_count_by_name(names, same & published & ~near),
         differing=differing,
-        own=own,
+        own=members,
     )
 
 
-def _counts(names: Sequence[str], which: Bool) -> Counts:
+def _count_by_name(names: Sequence[str], which: Bool) -> Counts:
     return dict(zip(names, which.sum(axis=0).tolist(), strict=True))
 
 
-def _groups(labels: Labels, which: Bool) -> int:
+def _count_groups(labels: Labels, which: Bool) -> int:
     """Return how many groups have one of these records (n,)."""
     return len(np.unique(labels[which]))
 
 
-def _more_than_two(x: Floats) -> bool:
+def _is_between(x: Floats) -> bool:
     """Whether a value is neither the least nor the largest."""
     return bool(((x > np.fmin.reduce(x)) & (x < np.fmax.reduce(x))).any())
 
 
-def _identical(x: Floats, labels: Labels) -> Bool:
+def _is_identical(x: Floats, labels: Labels) -> Bool:
     """Whether a record has a value, and its group no other."""
-    there = ~np.isnan(x)
+    is_present = ~np.isnan(x)
     some = np.empty_like(x)  # groups are at most as many as records
-    some[labels[there]] = x[there]  # one member's
-    differing = np.bincount(labels, there & (x != some[labels]))
-    return np.asarray((differing[labels] == 0) & there)
+    some[labels[is_present]] = x[is_present]  # one member's
+    differing = np.bincount(labels, is_present & (x != some[labels]))
+    return np.asarray((differing[labels] == 0) & is_present)

@@ -11,19 +11,19 @@ from aggopt.core.validation import Labels
 from aggopt.release.audit.counts import Count
 
 
-def together_known(published: Labels, units: Labels, k: int) -> list[str]:
+def describe_linked_units(published: Labels, units: Labels, k: int) -> list[str]:
     """Return a note on units that are rare by the combinations of all their records.
 
     No release reveals which records belong to one unit.  `published` is the combination
     of each record, (n,), and `units` its unit.
     """
-    found = count_linked_units((), published, units, k)
-    if not found.rare:
+    linked = count_linked_units((), published, units, k)
+    if not linked.rare:
         return []
     return [
         "Units are not published. If somebody knew which records belong to one unit, "
-        f"the combinations of its records would make {found.unique} of "
-        f"{plural(found.total, 'unit')} unique, and put {found.rare} into groups "
+        f"the combinations of its records would make {linked.unique} of "
+        f"{plural(linked.total, 'unit')} unique, and put {linked.rare} into groups "
         f"smaller than {k}. If a published column tells how large a unit is, make it a "
         "stratum."
     ]
@@ -37,14 +37,19 @@ def count_linked_units(
     The combinations of a unit are counted with multiplicity.  `published` (n,) is the
     combination of `attributes` of each record, and `units` (n,) its unit.
     """
-    found = Count.of(attributes, _composition(published, units), k)
-    return replace(found, what="unit")
+    linked = Count.of(attributes, _find_compositions(published, units), k)
+    return replace(linked, what="unit")
 
 
-def _composition(published: Labels, units: AnyInt) -> Labels:
+def _find_compositions(published: Labels, units: AnyInt) -> Labels:
     """Return the composition of each unit, (units,), 0..m-1."""
     order = np.lexsort((published, units))
     ends = np.flatnonzero(np.diff(units[order])) + 1
-    known = [tuple(own.tolist()) for own in np.split(published[order], ends)]
-    place = {each: j for j, each in enumerate(dict.fromkeys(known))}
-    return np.array([place[each] for each in known])
+    compositions = [
+        tuple(combinations.tolist())
+        for combinations in np.split(published[order], ends)
+    ]
+    place = {
+        composition: j for j, composition in enumerate(dict.fromkeys(compositions))
+    }
+    return np.array([place[composition] for composition in compositions])

@@ -59,7 +59,7 @@ class UnprotectedColumns:
 def count_unprotected(
     attributes: Sequence[str],
     published: Labels,
-    known: Mapping[str, AnyInt],
+    public: Mapping[str, AnyInt],
     unknown: Mapping[str, AnyInt],
     count: Counting,
 ) -> tuple[UnprotectedColumns, ...]:
@@ -76,25 +76,25 @@ def count_unprotected(
         Counts the combinations (n,) of these attributes: of records, or of units.
     """
     counts: list[UnprotectedColumns] = []
-    for columns, is_known in ((known, True), (unknown, False)):
+    for columns, is_known in ((public, True), (unknown, False)):
         if not columns:
             continue
         attributes = (*attributes, *columns)
         published = combine_codes([published, *columns.values()])
-        found = count(attributes, published)
-        counts.append(UnprotectedColumns(tuple(columns), is_known, found))
+        unprotected = count(attributes, published)
+        counts.append(UnprotectedColumns(tuple(columns), is_known, unprotected))
     return tuple(counts)
 
 
 def add_sufficient_columns(
-    found: UnprotectedColumns,
+    unprotected: UnprotectedColumns,
     published: Labels,
     columns: Mapping[str, AnyInt],
     count: Counting,
 ) -> UnprotectedColumns:
     """Return the count with sufficient columns, those with most values first."""
-    target = found.count.unique, found.count.rare
-    by_values = sorted(found.columns, key=lambda name: -int(columns[name].max()))
+    target = unprotected.count.unique, unprotected.count.rare
+    by_values = sorted(unprotected.columns, key=lambda name: -int(columns[name].max()))
     chosen: list[str] = []
     for name in by_values:
         chosen.append(name)
@@ -102,10 +102,10 @@ def add_sufficient_columns(
         reached = count(chosen, published)
         if (reached.unique, reached.rare) == target:
             break
-    return replace(found, sufficient=tuple(chosen))
+    return replace(unprotected, sufficient=tuple(chosen))
 
 
-def identifying_columns(
+def find_identifying_columns(
     frame: nw.DataFrame[Any], others: Mapping[str, AnyInt]
 ) -> list[str]:
     """Return attributes without protection that identify every record."""

@@ -18,10 +18,10 @@ STEPS = (
 LENGTH = {"s": 1, "m": 60, "h": 3600, "D": 86400, "M": 30 * 86400, "Y": 365 * 86400}
 
 
-def calendar_edges(released: F64) -> F64:
+def compute_calendar_edges(released: F64) -> F64:
     """Return the ends of bins, in seconds, for dates (n,) in seconds since 1970.
 
-    >>> spelled(calendar_edges(np.array([0.0, 1e9])))
+    >>> format_moments(compute_calendar_edges(np.array([0.0, 1e9])))
     ('1970', '1975', '1980', '1985', '1990', '1995', '2000', '2005')
     """
     low, high = np.floor(np.quantile(released, MIDDLE)).astype(np.int64).tolist()
@@ -34,13 +34,15 @@ def calendar_edges(released: F64) -> F64:
     return ends.astype(f"M8[{unit}]").astype("M8[s]").astype(np.int64).astype(float)
 
 
-def spelled(edges: Sequence[float] | F64) -> tuple[str, ...]:
+def format_moments(edges: Sequence[float] | F64) -> tuple[str, ...]:
     """Return moments in seconds since 1970, as short as all of them can be spelled.
 
-    >>> spelled([0.0, 31536000.0])
+    >>> format_moments([0.0, 31536000.0])
     ('1970', '1971')
     """
     moments = np.array(edges).astype(np.int64).astype("M8[s]")
     rounded = (moments.astype(f"M8[{unit}]") for unit in ("Y", "M", "D", "h", "m", "s"))
-    whole = next(each for each in rounded if (each.astype("M8[s]") == moments).all())
-    return tuple(map(str, whole))
+    shortest = next(
+        spelling for spelling in rounded if (spelling.astype("M8[s]") == moments).all()
+    )
+    return tuple(map(str, shortest))

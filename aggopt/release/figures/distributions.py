@@ -17,7 +17,7 @@ from aggopt.measure.safe_figures import (
     compute_level_shares,
     estimate_density,
 )
-from aggopt.release.figures.calendar import calendar_edges, spelled
+from aggopt.release.figures.calendar import compute_calendar_edges, format_moments
 
 LONG = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 
@@ -45,7 +45,9 @@ class Distribution:
     unit: str = ""
 
 
-def distribution(original: Table, released: Table, name: str) -> Distribution | None:
+def make_distribution(
+    original: Table, released: Table, name: str
+) -> Distribution | None:
     """Return the distribution of a quasi-identifier in two tables of equal records.
 
     Of dates, edges are days since 1970.  None if fewer than ten originals are present,
@@ -59,16 +61,18 @@ def distribution(original: Table, released: Table, name: str) -> Distribution | 
     names = original.roles.quasi_identifier
     require_known("quasi-identifier of the release", name, names)
     if name in original.domains:
-        both = (nodes(table, name) for table in (original, released))
+        both = (read_nodes(table, name) for table in (original, released))
         before, after = (codes[codes >= 0] for codes in both)
-        found = compute_level_shares(before, after, level_names(original, name))
-        return None if found is None else Distribution(name, found, found.levels)
+        shares = compute_level_shares(before, after, list_level_names(original, name))
+        return None if shares is None else Distribution(name, shares, shares.levels)
     if name in original.clocks:
-        return _of_moments(original, released, name)
-    return _of_numbers(name, numbers(original, name), numbers(released, name))
+        return _make_from_moments(original, released, name)
+    return _make_from_numbers(
+        name, read_plain_numbers(original, name), read_plain_numbers(released, name)
+    )
 
 
-def numbers(table: Table, name: str) -> F64:
+def read_plain_numbers(table: Table, name: str) -> F64:
     """Return a quasi-identifier that is not a category (n,): of moments, their seconds.
 
     Seconds of dates count from 1970, not from the first of them; nan is missing.
@@ -76,9 +80,9 @@ def numbers(table: Table, name: str) -> F64:
     if name not in table.clocks:
         return table.numbers(name)
     clock = table.clocks[name]
-    found = read_moments(table.frame, name, table.clocks)
-    seconds = found.counts * (count_nanoseconds(clock.type) / SECOND)
-    return np.where(found.absent, np.nan, seconds)
+    moments = read_moments(table.frame, name, table.clocks)
+    seconds = moments.counts * (count_nanoseconds(clock.type) / SECOND)
+    return np.where(moments.absent, np.nan, seconds)
 
 
 def is_date(clock: Clock) -> bool:
@@ -86,49 +90,58 @@ def is_date(clock: Clock) -> bool:
     return bool(pa.types.is_date(clock.type) or pa.types.is_timestamp(clock.type))
 
 
-def _of_numbers(
+def _make_from_numbers(
     name: str, before: F64, after: F64, unit: str = ""
 ) -> Distribution | None:
-    found = estimate_density(before, after)
-    if found is None:
+    density = estimate_density(before, after)
+    if density is None:
         return None
-    return Distribution(name, found, tuple(f"{e:.12g}" for e in found.edges), unit)
+    return Distribution(name, density, tuple(f"{e:.12g}" for e in density.edges), unit)
 
 
-def _of_moments(original: Table, released: Table, name: str) -> Distribution | None:
+def _make_from_moments(
+    original: Table, released: Table, name: str
+) -> Distribution | None:
     """Return the distribution of dates in calendar bins, of lengths in round ones."""
-    before, after = numbers(original, name), numbers(released, name)
+    before, after = (
+        read_plain_numbers(original, name),
+        read_plain_numbers(released, name),
+    )
     if np.isnan(after).all():
         return None
     if not is_date(original.clocks[name]):
-        unit = unit_of(after)
-        return _of_numbers(name, before / LONG[unit], after / LONG[unit], unit)
-    found = estimate_density(before, after, calendar_edges(after[~np.isnan(after)]))
-    if found is None:
-        return None
-    ticks, days = spelled(found.edges), LONG["days"]
-    in_days = tuple(edge / days for edge in found.edges)
-    reach = (
-        None if found.reach is None else (found.reach[0] / days, found.reach[1] / days)
+        unit = choose_unit(after)
+        return _make_from_numbers(name, before / LONG[unit], after / LONG[unit], unit)
+    density = estimate_density(
+        before, after, compute_calendar_edges(after[~np.isnan(after)])
     )
-    what = replace(found, edges=in_days, reach=reach)
+    if density is None:
+        return None
+    ticks, days = format_moments(density.edges), LONG["days"]
+    in_days = tuple(edge / days for edge in density.edges)
+    reach = (
+        None
+        if density.reach is None
+        else (density.reach[0] / days, density.reach[1] / days)
+    )
+    what = replace(density, edges=in_days, reach=reach)
     return Distribution(name, what, ticks)
 
 
-def unit_of(seconds: F64) -> str:
+def choose_unit(seconds: F64) -> str:
     """Return the longest unit that most lengths have one of."""
     middle = float(np.nanmedian(np.abs(seconds)))
     return next((unit for unit, length in LONG.items() if middle >= length), "seconds")
 
 
-def nodes(table: Table, name: str) -> I64:
+def read_nodes(table: Table, name: str) -> I64:
     """Return the node of a category's domain that each record has (n,); -1 missing."""
     column = table.frame[name]
-    found = find_nodes(column, table.domains[name])
-    return np.where(find_missing_entries(column) & (name in table.kept), -1, found)
+    indices = find_nodes(column, table.domains[name])
+    return np.where(find_missing_entries(column) & (name in table.kept), -1, indices)
 
 
-def level_names(table: Table, name: str) -> tuple[str, ...]:
+def list_level_names(table: Table, name: str) -> tuple[str, ...]:
     """Return the labels of the nodes of a category's domain."""
-    named = table.domains[name].nodes
-    return tuple("missing" if node is None else str(node) for node in named)
+    levels = table.domains[name].nodes
+    return tuple("missing" if node is None else str(node) for node in levels)

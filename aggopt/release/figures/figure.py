@@ -32,7 +32,7 @@ class Picture(Figure):
         return bytes_.getvalue()
 
 
-def panels(
+def make_panels(
     count: int, *, across: int = 3, wide: float = WIDE, high: float = 4.0
 ) -> tuple[Picture, list["Axes"]]:
     """Return a picture of panels, at most `across` of them side by side.
@@ -52,31 +52,31 @@ def panels(
     return figure, grid[:count]
 
 
-def short(name: str) -> str:
+def shorten_label(name: str) -> str:
     """Return a name, cut if it is long, in one line.
 
-    >>> short("x" * 40)
+    >>> shorten_label("x" * 40)
     'xxxxxxxxxxxxxxxxxxxxxxxxxxx…'
     """
     line = " ".join(name.split())
     return line if len(line) <= NAME else f"{line[: NAME - 1]}…"
 
 
-def say(panel: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
+def label_axes(panel: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
     """Name the axes of a panel, and the panel."""
     for text in (panel.set_xlabel(x), panel.set_ylabel(y), panel.set_title(title)):
         text.set_parse_math(False)
 
 
-def named_ticks(axis: Any, places: Sequence[float], names: Sequence[str]) -> None:
+def set_named_ticks(axis: Any, places: Sequence[float], names: Sequence[str]) -> None:
     """Put names at places of an axis."""
-    axis.set_ticks(places, labels=list(map(short, names)))
+    axis.set_ticks(places, labels=list(map(shorten_label, names)))
     for text in axis.get_ticklabels():
         text.set_parse_math(False)
 
 
-def legend(panel: "Axes", handles: Sequence[Any], names: Sequence[str]) -> None:
+def add_legend(panel: "Axes", handles: Sequence[Any], names: Sequence[str]) -> None:
     """Add a legend; it includes names that begin with an underscore."""
-    made = panel.legend(handles, list(map(short, names)), frameon=False)
-    for text in made.get_texts():
+    box = panel.legend(handles, list(map(shorten_label, names)), frameon=False)
+    for text in box.get_texts():
         text.set_parse_math(False)

@@ -11,10 +11,10 @@ from aggopt.release.figures.figure import (
     RELEASED,
     VERMILION,
     Picture,
-    legend,
-    panels,
-    say,
-    short,
+    add_legend,
+    label_axes,
+    make_panels,
+    shorten_label,
 )
 
 MOST = 12  # panels, rarest combinations first
@@ -29,25 +29,27 @@ class Sizes:
     what: str = "record"  # that is counted, or "unit"
 
 
-def groups(found: Sequence[Sizes], k: int) -> Picture:
-    """Return a picture of how often each size occurs, a panel for each of `found`."""
-    shown = sorted(found, key=lambda each: int(each.sizes.min()))[:MOST]
-    figure, grid = panels(len(shown))
-    for panel, each in zip(grid, shown, strict=True):
-        sizes, counts = np.unique(each.sizes, return_counts=True)
+def draw_groups(size_counts: Sequence[Sizes], k: int) -> Picture:
+    """Return a picture of how often each size occurs, a panel for each count."""
+    shown = sorted(size_counts, key=lambda panel_sizes: int(panel_sizes.sizes.min()))[
+        :MOST
+    ]
+    figure, grid = make_panels(len(shown))
+    for panel, panel_sizes in zip(grid, shown, strict=True):
+        sizes, counts = np.unique(panel_sizes.sizes, return_counts=True)
         bars = panel.bar(sizes, counts, width=0.8, color=RELEASED)
         line = panel.axvline(k - 0.5, color=VERMILION, linestyle="--")
-        legend(panel, (bars, line), ("combinations", f"k = {k}"))
+        add_legend(panel, (bars, line), ("combinations", f"k = {k}"))
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panel.yaxis.set_major_locator(MaxNLocator(integer=True))
-        title = ", ".join(map(short, each.attributes[:3]))
-        more = len(each.attributes) - 3
-        say(
+        title = ", ".join(map(shorten_label, panel_sizes.attributes[:3]))
+        more = len(panel_sizes.attributes) - 3
+        label_axes(
             panel,
-            x=f"{each.what}s that share a combination",
+            x=f"{panel_sizes.what}s that share a combination",
             y="combinations",
             title=f"{title} and {more} more" if more > 0 else title,
         )
-    if len(found) > MOST:
-        figure.suptitle(f"The {MOST} of {len(found)} blocks with the rarest")
+    if len(size_counts) > MOST:
+        figure.suptitle(f"The {MOST} of {len(size_counts)} blocks with the rarest")
     return figure

@@ -7,7 +7,14 @@ import numpy as np
 
 from aggopt.measure import Assessment
 from aggopt.measure.safe_figures import format_percents, round_percent
-from aggopt.release.figures.figure import GREY, VERMILION, Picture, legend, panels, say
+from aggopt.release.figures.figure import (
+    GREY,
+    VERMILION,
+    Picture,
+    add_legend,
+    label_axes,
+    make_panels,
+)
 
 
 @dataclass(frozen=True)
@@ -24,33 +31,46 @@ class Attack:
     limit: float | None = None
 
 
-def attacks(found: Assessment) -> tuple[Attack, ...]:
+def list_attacks(assessment: Assessment) -> tuple[Attack, ...]:
     """Return the attacks that were measured on a release."""
     limit, alone = (
-        round_percent(found.linkage_limit),
-        round_percent(found.linkage_chance),
+        round_percent(assessment.linkage_limit),
+        round_percent(assessment.linkage_chance),
     )
-    within = f"value within {found.safety:g} standard deviations (SDID)"
+    within = f"value within {assessment.safety:g} standard deviations (SDID)"
     return (
-        Attack("linked one to one", round_percent(found.linkage), alone, limit),
-        Attack("linked to the nearest (DLD)", round_percent(found.dld), alone, limit),
+        Attack("linked one to one", round_percent(assessment.linkage), alone, limit),
         Attack(
-            "re-identified in the smallest group", round_percent(found.highest_risk)
+            "linked to the nearest (DLD)", round_percent(assessment.dld), alone, limit
         ),
-        Attack(within, round_percent(found.sdid), round_percent(found.sdid_chance)),
+        Attack(
+            "re-identified in the smallest group",
+            round_percent(assessment.highest_risk),
+        ),
+        Attack(
+            within,
+            round_percent(assessment.sdid),
+            round_percent(assessment.sdid_chance),
+        ),
     )
 
 
-def risk(found: Sequence[Attack]) -> Picture:
+def draw_risk(attacks_run: Sequence[Attack]) -> Picture:
     """Return a picture of them: bars, by chance thin ones, limits dashed lines."""
-    figure, (panel,) = panels(1, wide=7.0)
-    y = np.arange(len(found))
-    bars = panel.barh(y, [each.succeeds for each in found], 0.5, color=VERMILION)
-    by_chance = [(j, each.chance) for j, each in enumerate(found)]
-    known = [(j, chance) for j, chance in by_chance if chance is not None]
-    places, chances = zip(*known, strict=True)
+    figure, (panel,) = make_panels(1, wide=7.0)
+    y = np.arange(len(attacks_run))
+    bars = panel.barh(
+        y, [attack.succeeds for attack in attacks_run], 0.5, color=VERMILION
+    )
+    by_chance = [(j, attack.chance) for j, attack in enumerate(attacks_run)]
+    known_chances = [(j, chance) for j, chance in by_chance if chance is not None]
+    places, chances = zip(*known_chances, strict=True)
     thin = panel.barh(np.add(places, 0.35), chances, 0.14, color=GREY)
-    limits = [(j, each.limit) for j, each in enumerate(found) if each.limit is not None]
+    limits = [
+        (j, attack.limit)
+        for j, attack in enumerate(attacks_run)
+        if attack.limit is not None
+    ]
     dashed = panel.vlines(
         [limit for _, limit in limits],
         [j - 0.4 for j, _ in limits],
@@ -58,13 +78,13 @@ def risk(found: Sequence[Attack]) -> Picture:
         colors="black",
         linestyles="--",
     )
-    for j, each in enumerate(found):
-        text = f" {format_percents(each.succeeds)}"
-        panel.text(max(each.succeeds, each.limit or 0), j, text, va="center")
+    for j, attack in enumerate(attacks_run):
+        text = f" {format_percents(attack.succeeds)}"
+        panel.text(max(attack.succeeds, attack.limit or 0), j, text, va="center")
     names = ("attack succeeds", "by chance", "limit that k sets")
-    legend(panel, (bars, thin, dashed), names)
-    panel.set_yticks(y, labels=[each.name for each in found])
+    add_legend(panel, (bars, thin, dashed), names)
+    panel.set_yticks(y, labels=[attack.name for attack in attacks_run])
     panel.set_xlim(0, 100)
     panel.invert_yaxis()
-    say(panel, x="% of records, or of values")
+    label_axes(panel, x="% of records, or of values")
     return figure

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aggopt.release.figures.figure import GREY, MARKS, SERIES, legend
+from aggopt.release.figures.figure import GREY, MARKS, SERIES, add_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,24 +23,24 @@ class Series:
     shades: Sequence[float] = ()
 
 
-def tradeoff(
+def draw_tradeoff(
     panel: "Axes",
     series: Sequence[Series],
     best: Sequence[tuple[float, float]],
-    said: Sequence[str] = (),
+    texts: Sequence[str] = (),
 ) -> Any:
     """Draw series, and a line through the points that no other beats; return a mark.
 
     Each series has a shape of its own, and a colour unless it has shades.  The text
-    `said` of the best points is drawn next to them.
+    `texts` of the best points is drawn next to them.
     """
-    shades = [shade for each in series for shade in each.shades]
+    shades = [shade for entry in series for shade in entry.shades]
     scale = {"vmin": min(shades), "vmax": max(shades)} if shades else {}
-    marks = [_scattered(panel, each, j, scale) for j, each in enumerate(series)]
+    marks = [_draw_series(panel, entry, j, scale) for j, entry in enumerate(series)]
     line = panel.plot(*zip(*best, strict=True), color=GREY) if best else []
-    for each in line:
-        each.set_zorder(1)
-    for place, words in zip(best, said, strict=False):
+    for entry in line:
+        entry.set_zorder(1)
+    for place, words in zip(best, texts, strict=False):
         text = panel.annotate(
             words, place, textcoords="offset points", xytext=(5, 4), fontsize=8
         )
@@ -50,21 +50,21 @@ def tradeoff(
     return marks[0] if marks else None
 
 
-def told_apart(panel: "Axes", names: Sequence[str]) -> None:
+def add_series_legend(panel: "Axes", names: Sequence[str]) -> None:
     """Add a legend of the series, in the order of drawing."""
-    legend(panel, panel.collections, names)
+    add_legend(panel, panel.collections, names)
 
 
-def _scattered(
+def _draw_series(
     panel: "Axes", series: Series, place: int, scale: dict[str, float]
 ) -> Any:
-    how: dict[str, Any] = {"color": SERIES[place % len(SERIES)]}
+    style: dict[str, Any] = {"color": SERIES[place % len(SERIES)]}
     if series.shades:
-        how = {"c": list(series.shades), "cmap": "viridis", **scale}
+        style = {"c": list(series.shades), "cmap": "viridis", **scale}
     return panel.scatter(
         [x for x, _ in series.points],
         [y for _, y in series.points],
         marker=MARKS[place % len(MARKS)],
         zorder=2,
-        **how,
+        **style,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from aggopt.core.regular_files import resolve_path
 from aggopt.data.formats.registry import require_column_names, require_format
 from aggopt.errors import TableError
-from aggopt.release.files.staging import Staging, check_places, sha256_of_file
+from aggopt.release.files.staging import Staging, check_places, compute_sha256
 from aggopt.release.manifest import read_manifest_or_none
 from aggopt.solvers.solver_log import require_no_log
 
@@ -74,7 +74,7 @@ class ReleaseFiles:
         places = (self.table, self.manifest, self.private, *self.reports)
         check_places(*places, overwrite=overwrite, inputs=inputs)
         for place in places:
-            if masked and place.exists() and sha256_of_file(place) == masked:
+            if masked and place.exists() and compute_sha256(place) == masked:
                 raise TableError(
                     f"{place.name} is the table that was masked, and would be "
                     "overwritten.",
@@ -85,11 +85,11 @@ class ReleaseFiles:
 
     def _require_own(self) -> None:
         """Refuse to replace manifest and key of another table."""
-        there = _there(self.manifest, self.private)
-        if there and not (self.table.exists() and self._is_described()):
+        existing = _join_existing(self.manifest, self.private)
+        if existing and not (self.table.exists() and self._is_described()):
             raise TableError(
-                f"{there} may be of another release than {self.table.name}, and would "
-                "be overwritten.",
+                f"{existing} may be of another release than {self.table.name}, and "
+                "would be overwritten.",
                 fix="choose another name or folder; or delete what no release needs.",
             )
 
@@ -103,10 +103,10 @@ class ReleaseFiles:
     def _require_none_beside(self) -> None:
         """Refuse to leave an old key next to a table whose own key is elsewhere."""
         old = ReleaseFiles.beside(self.table)
-        there = _there(old.manifest, old.private)
-        if there and resolve_path(old.private) != resolve_path(self.private):
+        existing = _join_existing(old.manifest, old.private)
+        if existing and resolve_path(old.private) != resolve_path(self.private):
             raise TableError(
-                f"{there} of a release before would stay beside {self.table.name}.",
+                f"{existing} of a release before would stay beside {self.table.name}.",
                 fix="delete what you no longer need of them, or move it elsewhere: who "
                 "has a manifest or a key finds out which record is which.",
             )
@@ -139,5 +139,5 @@ def require_html(path: Path) -> None:
         )
 
 
-def _there(*places: Path) -> str:
+def _join_existing(*places: Path) -> str:
     return " and ".join(place.name for place in places if place.exists())

@@ -22,11 +22,11 @@ def write_key(
     place: Labels,
     risk: Floats,
     further: Mapping[str, npt.NDArray[Any]] = MappingProxyType({}),
-    kept: Bool | None = None,
+    is_kept: Bool | None = None,
 ) -> None:
     """Write group, place in the masked table and risk of each record of the input.
 
-    `further` are other figures of each record, by name.  `kept` marks the released
+    `further` are other figures of each record, by name.  `is_kept` marks the released
     records, all if it is None; the others have no figures.
     """
     several = len(blocks) > 1
@@ -34,10 +34,10 @@ def write_key(
         f"group_{number}" if several else "group": block.labels
         for number, block in enumerate(blocks, start=1)
     }
-    found = {**labels, "released_record": place, "risk": risk, **further}
-    key = pa.table(found)
-    if kept is not None:
-        key = key.take(pa.array(np.cumsum(kept) - 1, mask=~kept))
+    columns = {**labels, "released_record": place, "risk": risk, **further}
+    key = pa.table(columns)
+    if is_kept is not None:
+        key = key.take(pa.array(np.cumsum(is_kept) - 1, mask=~is_kept))
     pyarrow.csv.write_csv(key, to)
 
 

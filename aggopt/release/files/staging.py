@@ -30,7 +30,7 @@ def remove_staged() -> None:
         aside.unlink(missing_ok=True)
 
 
-def sha256_of_file(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as stream:
         return file_digest(stream, "sha256").hexdigest()
@@ -101,7 +101,7 @@ def _check_places(places: Sequence[Path], overwrite: bool, read: set[Path]) -> N
             f"{same[0]} would be written over the input itself.",
             fix="write to another name.",
         )
-    for folder in _folders(places):
+    for folder in _list_folders(places):
         if not folder.is_dir():
             raise TableError(f"There is no folder {folder}.", fix="make it first.")
     odd = [p.name for p in places if p.is_symlink() or (p.exists() and not p.is_file())]
@@ -110,12 +110,12 @@ def _check_places(places: Sequence[Path], overwrite: bool, read: set[Path]) -> N
             f"{', '.join(odd)} is a folder, a link or a device.",
             fix="name a plain file.",
         )
-    there = [p.name for p in places if p.exists()]
-    if there and not overwrite:
-        raise _taken(there)
+    existing = [p.name for p in places if p.exists()]
+    if existing and not overwrite:
+        raise _make_taken_error(existing)
 
 
-def _taken(names: list[str]) -> TableError:
+def _make_taken_error(names: list[str]) -> TableError:
     return TableError(
         f"{', '.join(names)} would be overwritten.",
         fix="choose another name, or allow it: --overwrite, overwrite=True.",
@@ -150,10 +150,10 @@ class Staging:
 
     def write(self, final: Path, writer: Callable[[Path], object]) -> Path:
         """Return where `writer` wrote what will become `final`; same ending."""
-        with _naming(final):
+        with _name_place(final):
             remove_stale(final.parent)
             remove_stale(find_scratch_parent())
-            writer(_aside(self._staged, final, make_file_prefix()))
+            writer(_make_aside(self._staged, final, make_file_prefix()))
         return self._staged[final]
 
     def commit(
@@ -170,12 +170,12 @@ class Staging:
         unchanged.  An interrupt waits until all have appeared.
         """
         for final in finals:
-            with _naming(final), self._staged[final].open("rb") as stream:
+            with _name_place(final), self._staged[final].open("rb") as stream:
                 os.fsync(stream.fileno())
         if overwrite:
             for final in filter(Path.exists, finals):
-                with _naming(final):
-                    _second_name(final, _aside(self._lost, final, _BEFORE))
+                with _name_place(final):
+                    _second_name(final, _make_aside(self._lost, final, _BEFORE))
         with names_given():
             opened = public if isinstance(public, tuple) else (public,)
             self._name(finals, opened, overwrite=overwrite)
@@ -186,14 +186,14 @@ class Staging:
         done: list[Path] = []
         try:
             for final in finals:
-                with _naming(final):
+                with _name_place(final):
                     _rename(self._staged[final], final, overwrite=overwrite)
                 done.append(final)
-            for each in public:  # not before: the mode also opens the staged file
-                with _naming(each):
-                    each.chmod(0o666 & ~current_umask())
-            for folder in _folders(finals):
-                with _naming(folder):
+            for place in public:  # not before: the mode also opens the staged file
+                with _name_place(place):
+                    place.chmod(0o666 & ~read_umask())
+            for folder in _list_folders(finals):
+                with _name_place(folder):
                     _sync_folder(folder)
         except BaseException:
             for final in done:
@@ -208,7 +208,7 @@ class Staging:
 
 
 @contextmanager
-def _naming(place: Path) -> Iterator[None]:
+def _name_place(place: Path) -> Iterator[None]:
     """Name the final path, not the staged file, when the disk refuses.
 
     Raises
@@ -221,7 +221,7 @@ def _naming(place: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError:
-        raise _taken([place.name]) from None
+        raise _make_taken_error([place.name]) from None
     except OSError as error:
         raise PlaceError(
             f"{place} cannot be written: {error.strerror or 'the disk refuses'}.",
@@ -230,22 +230,22 @@ def _naming(place: Path) -> Iterator[None]:
         ) from None
 
 
-def _folders(places: Iterable[Path]) -> list[Path]:
+def _list_folders(places: Iterable[Path]) -> list[Path]:
     """Return the folders that hold files, each once."""
     return list(dict.fromkeys(place.parent for place in places))
 
 
-def _aside(known: dict[Path, Path], final: Path, prefix: str) -> Path:
+def _make_aside(staged: dict[Path, Path], final: Path, prefix: str) -> Path:
     """Make an empty file next to `final`, of equal ending, that is removed later."""
     with defer_signals():
         handle, name = tempfile.mkstemp(
             dir=final.parent, prefix=prefix, suffix=final.suffix
         )
         os.close(handle)
-        known[final] = Path(name)
-        _aside_now.add(known[final])
-        guardian.send_message("file", known[final].absolute())
-    return known[final]
+        staged[final] = Path(name)
+        _aside_now.add(staged[final])
+        guardian.send_message("file", staged[final].absolute())
+    return staged[final]
 
 
 def _second_name(final: Path, aside: Path) -> None:
@@ -263,7 +263,7 @@ def _rename(aside: Path, final: Path, *, overwrite: bool) -> None:
         os.link(aside, final)  # unlike a rename, refuses a name that is taken
 
 
-def current_umask() -> int:
+def read_umask() -> int:
     """Return which modes the user's new files do not have."""
     mask = os.umask(0o077)
     os.umask(mask)

@@ -42,7 +42,7 @@ def require_supported(table: pa.Table, format: Format) -> None:
             fix="make them numbers, text, or dates without a time zone, before "
             "masking; or write a .parquet file.",
         )
-    large = [repr(name) for name, column in columns.items() if _too_large(column)]
+    large = [repr(name) for name, column in columns.items() if _has_too_large(column)]
     if large:
         raise TableError(
             f"Columns of numbers with more digits than a {ending} file has, or "
@@ -60,19 +60,21 @@ def _require_short(
     length = pc.utf8_length if unit == "characters" else pc.binary_length
     text = {name: c for name, c in columns.items() if is_text(c.type)}
     long = {n: pc.sum(pc.greater(length(c), longest)).as_py() for n, c in text.items()}
-    seen = [f"{name!r}: {count}" for name, count in long.items() if count]
-    if seen:
+    counts = [f"{name!r}: {count}" for name, count in long.items() if count]
+    if counts:
         raise TableError(
             f"Columns have text of more than {longest} {unit}, which a {suffix} file "
-            f"does not hold ({'; '.join(seen)}).",
+            f"does not hold ({'; '.join(counts)}).",
             fix="shorten it before masking; or write a .parquet or a .csv file.",
         )
 
 
-def require_types(to: Path, table: Path, names: Sequence[str], how: Input) -> None:
+def require_types(
+    to: Path, table: Path, names: Sequence[str], csv_format: Input
+) -> None:
     """Refuse columns of a file that a release `to` cannot hold unchanged.
 
-    Only columns of these `names` are checked.  A CSV file is read `how` the job
+    Only columns of these `names` are checked.  A CSV file is read `csv_format` the job
     specifies, if the release is of another kind.  Other problems of the file are found
     when it is read.
 
@@ -84,51 +86,58 @@ def require_types(to: Path, table: Path, names: Sequence[str], how: Input) -> No
     format = FORMATS.get(get_suffix(to))
     if format is None:
         return
-    columns = _as_they_are(table, names, how, whole=format.types is not None)
+    columns = _read_columns(
+        table, names, csv_format, with_rows=format.types is not None
+    )
     if columns is not None:
         require_supported(columns, format)
 
 
-def _as_they_are(
-    table: Path, names: Sequence[str], how: Input, *, whole: bool
+def _read_columns(
+    table: Path, names: Sequence[str], csv_format: Input, *, with_rows: bool
 ) -> pa.Table | None:
-    """Return the columns of these names, of a file whose `whole` columns are needed.
+    """Return these columns of a file, with their entries if `with_rows`.
 
     Otherwise return their types, if the format stores them; None of others, and of what
     cannot be read.
     """
     format = FORMATS.get(get_suffix(table))
-    if format is None or not table.is_file() or not (whole or format.read_schema):
+    if format is None or not table.is_file() or not (with_rows or format.read_schema):
         return None
     try:
-        columns = _read(table, format, names, how, whole=whole)
+        columns = _read(table, format, names, csv_format, with_rows=with_rows)
     except MemoryError:
         raise
     except (OSError, pa.ArrowException, TableError):
         return None
-    there = [name for name in names if columns.schema.get_field_index(name) >= 0]
-    return to_arrow_table(nw.from_native(columns.select(there)))
+    existing = [name for name in names if columns.schema.get_field_index(name) >= 0]
+    return to_arrow_table(nw.from_native(columns.select(existing)))
 
 
 def _read(
-    table: Path, format: Format, names: Sequence[str], how: Input, *, whole: bool
+    table: Path,
+    format: Format,
+    names: Sequence[str],
+    csv_format: Input,
+    *,
+    with_rows: bool,
 ) -> pa.Table:
     if format.read_schema is None:
-        return read_as_text(table, how)
+        return read_as_text(table, csv_format)
     schema = format.read_schema(table)
-    if not whole:
+    if not with_rows:
         return schema.empty_table()
-    there = [name for name in names if schema.get_field_index(name) >= 0]
+    existing = [name for name in names if schema.get_field_index(name) >= 0]
     if format.read_columns is None:
-        return read_as_text(table, how).select(there)
-    return format.read_columns(table, there)
+        return read_as_text(table, csv_format).select(existing)
+    return format.read_columns(table, existing)
 
 
 def _is_zoned(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
-def _too_large(column: pa.ChunkedArray) -> bool:
+def _has_too_large(column: pa.ChunkedArray) -> bool:
     """Whether a whole number does not fit a float, or a float is infinite."""
     if pa.types.is_floating(column.type):
         return bool(pc.any(pc.is_inf(column)).as_py())

@@ -33,9 +33,9 @@ def write_table(
     """
     format = require_format(to, written=True)
     if not format.declares_missing:
-        table = _without_codes(table, books)
+        table = _replace_missing_codes(table, books)
     if not format.has_booleans:
-        table, books = _without_booleans(table, books)
+        table, books = _replace_booleans(table, books)
     masked = job.roles.quasi_identifier
     options = WriteOptions(job.released_input, masked, books)
     if format.is_exact:
@@ -51,20 +51,20 @@ def write_table(
         raise
 
 
-def _without_booleans(
+def _replace_booleans(
     table: pa.Table, books: Mapping[str, Codebook]
 ) -> tuple[pa.Table, dict[str, Codebook]]:
     """Return a table with the texts of codes 0 and 1 for truth values."""
-    said = dict(books)
+    all_books = dict(books)
     for j, name in enumerate(table.column_names):
         if pa.types.is_boolean(table.column(j).type):
             texts = pc.if_else(table.column(j), _TRUTH[1][1], _TRUTH[0][1])
             table = table.set_column(j, name, texts)
-            said[name] = Codebook(said.get(name, Codebook()).label, _TRUTH)
-    return table, said
+            all_books[name] = Codebook(all_books.get(name, Codebook()).label, _TRUTH)
+    return table, all_books
 
 
-def _without_codes(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table:
+def _replace_missing_codes(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table:
     """Return a table with null for codes that represent missing values."""
     for j, name in enumerate(table.column_names):
         book = books.get(name, Codebook())
@@ -89,14 +89,14 @@ def blank_missing_codes(column: pa.ChunkedArray, book: Codebook) -> pa.Array:
 
 def _require_names(masked: pa.Table, ending: str) -> None:
     """Refuse masked names that are empty texts, which this file stores as missing."""
-    seen = []
+    affected = []
     for name in masked.column_names:
         count = sum(entry == "" for entry in masked[name].to_pylist())
-        seen += [f"{name!r}: {count}"] if count else []
-    if seen:
+        affected += [f"{name!r}: {count}"] if count else []
+    if affected:
         raise TableError(
             "Columns have entries that are empty text, and missing when they are read "
-            f"from a {ending} file ({'; '.join(seen)}).",
+            f"from a {ending} file ({'; '.join(affected)}).",
             fix="write a .parquet file; or, before masking, give what is empty another "
             "name, or make it missing.",
         )
@@ -105,12 +105,12 @@ def _require_names(masked: pa.Table, ending: str) -> None:
 def _require_same(to: Path, table: pa.Table, job: Job) -> None:
     """Refuse a file that does not read back as the table to write."""
     again = read_file(to, job.released_roles, job.released_input, job.attributes)
-    counts = {n: _differing(table[n], again[n]) for n in table.column_names}
-    seen = [f"{name!r}: {count}" for name, count in counts.items() if count]
-    if seen:
+    counts = {n: _count_differing(table[n], again[n]) for n in table.column_names}
+    affected = [f"{name!r}: {count}" for name, count in counts.items() if count]
+    if affected:
         raise TableError(
             f"A {get_suffix(to)} file does not hold some entries as they are "
-            f"({'; '.join(seen)}).",
+            f"({'; '.join(affected)}).",
             fix="write a .parquet file; or, before masking, shorten long text, remove "
             "blanks at its ends, and round times to milliseconds.",
         )
@@ -124,7 +124,7 @@ def _require_room(to: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def _differing(written: pa.ChunkedArray, again: pa.ChunkedArray) -> int:
+def _count_differing(written: pa.ChunkedArray, again: pa.ChunkedArray) -> int:
     """Return the number of entries that are read back differently.
 
     Numbers are compared bit by bit; an empty text is missing, as in the file.
@@ -132,14 +132,14 @@ def _differing(written: pa.ChunkedArray, again: pa.ChunkedArray) -> int:
     if len(written) != len(again):
         return len(written)
     if _is_number(written.type) and _is_number(again.type):
-        x, y = _floats(written), _floats(again)
+        x, y = _to_floats(written), _to_floats(again)
         same = x.view(np.int64) == y.view(np.int64)
         return int((~(same | (np.isnan(x) & np.isnan(y)))).sum())
-    pairs = zip(_entries(written), _entries(again), strict=True)
-    return sum(_there(one) != _there(other) for one, other in pairs)
+    pairs = zip(_list_entries(written), _list_entries(again), strict=True)
+    return sum(_to_missing(one) != _to_missing(other) for one, other in pairs)
 
 
-def _entries(column: pa.ChunkedArray) -> list[Any]:
+def _list_entries(column: pa.ChunkedArray) -> list[Any]:
     """Return entries; of times their nanoseconds, which Python's have none of."""
     if pa.types.is_time(column.type):
         column = column.cast(pa.time64("ns")).cast(pa.int64())
@@ -147,7 +147,7 @@ def _entries(column: pa.ChunkedArray) -> list[Any]:
     return entries
 
 
-def _there(entry: Any) -> Any:
+def _to_missing(entry: Any) -> Any:
     return None if entry == "" else entry
 
 
@@ -156,6 +156,6 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _floats(column: pa.ChunkedArray) -> F64:
-    found: F64 = column.cast(pa.float64()).to_numpy()
-    return found
+def _to_floats(column: pa.ChunkedArray) -> F64:
+    floats: F64 = column.cast(pa.float64()).to_numpy()
+    return floats

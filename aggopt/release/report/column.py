@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.types import F64
 from aggopt.data.table import Table
-from aggopt.release.figures.distributions import LONG, is_date, numbers
+from aggopt.release.figures.distributions import LONG, is_date, read_plain_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +37,16 @@ class ReportedColumn:
         """Originals and released values of which neither is missing, (m,)."""
         if self.before is None:
             return None
-        there = ~(np.isnan(self.before) | np.isnan(self.after))
-        return self.before[there], self.after[there]
+        is_present = ~(np.isnan(self.before) | np.isnan(self.after))
+        return self.before[is_present], self.after[is_present]
 
 
 def make_reported_column(
     name: str, original: Table | None, released: Table
 ) -> ReportedColumn:
     """Return a numeric attribute of both tables."""
-    before = None if original is None else numbers(original, name)
-    after = numbers(released, name)
+    before = None if original is None else read_plain_numbers(original, name)
+    after = read_plain_numbers(released, name)
     if name not in released.clocks:
         return ReportedColumn(name, before, after)
     dated = is_date(released.clocks[name])

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from aggopt.data.table import Table
 from aggopt.measure.safe_figures import Density
-from aggopt.release.figures.distributions import Distribution, distribution
+from aggopt.release.figures.distributions import Distribution, make_distribution
 from aggopt.release.report.charts import bars, densities
 from aggopt.release.report.number_format import format_share
 from aggopt.release.report.parts import DataTable, Figure
@@ -20,30 +20,36 @@ def draw_distribution(
 
     None where there are fewer than ten records, or one bin is all.
     """
-    found = distribution(released if original is None else original, released, name)
-    if found is None or len(found.what.released) < BINS:
+    shares = make_distribution(
+        released if original is None else original, released, name
+    )
+    if shares is None or len(shares.what.released) < BINS:
         return None
-    after = [percent / 100 for percent in found.what.released]
-    before = [percent / 100 for percent in found.what.original]
-    own = None if original is None else before
-    if isinstance(found.what, Density):
-        label, edges = f"Distribution of {name}", found.what.edges
-        widths = found.what.widths
-        chart = densities.density(label, edges, widths, found.ticks, own, after)
-        return Figure(chart, name, _table(name, _bins(found), own, after))
-    levels = found.what.levels
-    chart = bars.pairs(f"Categories of {name}", levels, own, after)
-    return Figure(chart, name, _table(name, levels, own, after))
+    after = [percent / 100 for percent in shares.what.released]
+    before = [percent / 100 for percent in shares.what.original]
+    original_shares = None if original is None else before
+    if isinstance(shares.what, Density):
+        label, edges = f"Distribution of {name}", shares.what.edges
+        widths = shares.what.widths
+        chart = densities.draw_density(
+            label, edges, widths, shares.ticks, original_shares, after
+        )
+        return Figure(
+            chart, name, _make_table(name, _name_bins(shares), original_shares, after)
+        )
+    levels = shares.what.levels
+    chart = bars.draw_pairs(f"Categories of {name}", levels, original_shares, after)
+    return Figure(chart, name, _make_table(name, levels, original_shares, after))
 
 
-def _bins(found: Distribution) -> list[str]:
+def _name_bins(shares: Distribution) -> list[str]:
     """Return what the bins are called, of which the outer ones are open."""
-    inner = [f"{tick} {found.unit}".strip() for tick in found.ticks[1:-1]]
+    inner = [f"{tick} {shares.unit}".strip() for tick in shares.ticks[1:-1]]
     between = [f"{low} to {high}" for low, high in pairwise(inner)]
     return [f"below {inner[0]}", *between, f"{inner[-1]} and above"]
 
 
-def _table(
+def _make_table(
     name: str,
     rows: Sequence[str],
     before: Sequence[float] | None,

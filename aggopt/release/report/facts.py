@@ -148,10 +148,10 @@ class Facts:
     @property
     def information_loss(self) -> Loss | None:
         """The information that was lost; None where nothing was measured."""
-        found = self.measures
-        if found is None:
+        measures = self.measures
+        if measures is None:
             return self.loss
-        return Loss(found["il"], *means_by_kind(found, "il"))
+        return Loss(measures["il"], *means_by_kind(measures, "il"))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -187,11 +187,11 @@ class Facts:
         """
         frame, entry = self.released.frame, make_entry_reader(self.job.input.decimal)
         names = self.job.roles.confidential
-        found = {name: Values.of(frame[name], entry) for name in names}
+        values = {name: Values.of(frame[name], entry) for name in names}
         numbers = {
-            n: held for n, held in found.items() if not held.count(_is_no_number)
+            n: column for n, column in values.items() if not column.count(_is_no_number)
         }
-        return {n: held.all.astype(np.float64) for n, held in numbers.items()}
+        return {n: column.all.astype(np.float64) for n, column in numbers.items()}
 
     @cached_property
     def weights(self) -> F64 | None:
@@ -201,8 +201,8 @@ class Facts:
         """
         for table in filter(None, (self.original, self.released)):
             if {*table.roles.weight} & {*table.frame.columns}:
-                found = read_sampling_weights(table)
-                return None if found is None else found.each
+                weights = read_sampling_weights(table)
+                return None if weights is None else weights.each
         return None
 
     @property

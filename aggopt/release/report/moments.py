@@ -42,11 +42,11 @@ class WeightedMoments:
         >>> WeightedMoments.of(values, np.array([3.0, 1.0, 9.0]))
         WeightedMoments(mean=1.5, deviation=0.866..., total=6.0)
         """
-        there = ~np.isnan(values)
-        x = values[there]
+        is_present = ~np.isnan(values)
+        x = values[is_present]
         if not x.size:
             return cls(np.nan, np.nan, np.nan)
-        w = None if weights is None else weights[there]
+        w = None if weights is None else weights[is_present]
         mean = float(np.average(x, weights=w))
         deviation = float(np.sqrt(np.average((x - mean) ** 2, weights=w)))
         return cls(mean, deviation, mean * (len(x) if w is None else float(w.sum())))
@@ -64,29 +64,29 @@ def compute_stratum_means(
     >>> compute_stratum_means(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 1]))
     (array([2., 7.]), array([2, 1]))
     """
-    there, m = ~np.isnan(values), int(strata.max()) + 1
-    x, of = values[there], strata[there]
-    w = np.ones(len(x)) if weights is None else weights[there]
-    sums, mass = np.bincount(of, w * x, m), np.bincount(of, w, m)
+    is_present, m = ~np.isnan(values), int(strata.max()) + 1
+    x, stratum = values[is_present], strata[is_present]
+    w = np.ones(len(x)) if weights is None else weights[is_present]
+    sums, mass = np.bincount(stratum, w * x, m), np.bincount(stratum, w, m)
     means = np.divide(sums, mass, out=np.full(m, np.nan), where=mass > 0)
-    return means, np.bincount(of, minlength=m)
+    return means, np.bincount(stratum, minlength=m)
 
 
 def make_moments_table(
     facts: Facts, columns: list[ReportedColumn]
 ) -> tuple[DataTable | None, DataTable | None]:
     """Return the moments of these attributes: those shown, and those folded."""
-    rows = [_row(column, facts.weights) for column in columns]
-    shown = _table(rows[:SHOWN], facts) if rows else None
-    return shown, _table(rows[SHOWN:], facts) if rows[SHOWN:] else None
+    rows = [_make_row(column, facts.weights) for column in columns]
+    shown = _make_table(rows[:SHOWN], facts) if rows else None
+    return shown, _make_table(rows[SHOWN:], facts) if rows[SHOWN:] else None
 
 
-def _row(column: ReportedColumn, weights: F64 | None) -> list[str]:
+def _make_row(column: ReportedColumn, weights: F64 | None) -> list[str]:
     """Return mean, spread and, by weight, the total, and how far values moved.
 
     Of fewer than ten originals nothing is said.
     """
-    after = _cells(column, WeightedMoments.of(column.after, weights), weights)
+    after = _make_cells(column, WeightedMoments.of(column.after, weights), weights)
     if column.before is None:
         return [column.name, *after]
     few = int((~np.isnan(column.before)).sum()) < FEW
@@ -94,40 +94,47 @@ def _row(column: ReportedColumn, weights: F64 | None) -> list[str]:
         before, moved = [""] * len(after), [""] * len(FAR)
     else:
         moments = WeightedMoments.of(column.before, weights)
-        before, moved = _cells(column, moments, weights), _moved(column, moments)
+        before, moved = (
+            _make_cells(column, moments, weights),
+            _count_moved(column, moments),
+        )
     pairs = zip(before, after, strict=True)
     return [column.name, *(cell for pair in pairs for cell in pair), *moved]
 
 
-def _cells(
+def _make_cells(
     column: ReportedColumn, moments: WeightedMoments, weights: F64 | None
 ) -> list[str]:
     unit = f" {column.unit}" if column.unit else ""
     cells = [
-        "" if column.dated else _figure(moments.mean),
-        f"{spread}{unit}" if (spread := _figure(moments.deviation)) else "",
+        "" if column.dated else _format_moment(moments.mean),
+        f"{spread}{unit}" if (spread := _format_moment(moments.deviation)) else "",
     ]
-    total = "" if column.dated else _figure(moments.total)
+    total = "" if column.dated else _format_moment(moments.total)
     return cells if weights is None else [*cells, total]
 
 
-def _figure(number: float) -> str:
+def _format_moment(number: float) -> str:
     return "" if np.isnan(number) else format_figure(round_figure(number))
 
 
-def _moved(column: ReportedColumn, moments: WeightedMoments) -> list[str]:
+def _count_moved(column: ReportedColumn, moments: WeightedMoments) -> list[str]:
     """Return the shares of records whose value moved by so much of a deviation."""
     one, other = column.both or (column.after, column.after)
     away = np.abs(one - other) / (moments.deviation or 1.0)
     return [format_share(round_share(float((away <= far).mean()))) for far in FAR]
 
 
-def _table(rows: list[list[str]], facts: Facts) -> DataTable:
+def _make_table(rows: list[list[str]], facts: Facts) -> DataTable:
     names = ["mean", "sd", *(["total"] if facts.weights is not None else [])]
     head = ["attribute", *names]
     if facts.original is not None:
         head = ["attribute"]
-        head += [name for each in names for name in (f"{each} before", "after")]
+        head += [
+            name
+            for name_of_moment in names
+            for name in (f"{name_of_moment} before", "after")
+        ]
         head += [f"moved \N{LESS-THAN OR EQUAL TO} {far:g} sd" for far in FAR]
     caption = "Means and standard deviations, and how far values moved"
     if facts.weights is not None:
@@ -150,12 +157,12 @@ def make_stratum_table(facts: Facts, columns: list[ReportedColumn]) -> DataTable
     frame = facts.released.frame.select(*facts.audit.strata)
     strata = combine_codes(encode_entries(frame[name]) for name in frame.columns)
     first = np.unique(strata, return_index=True)[1]
-    named = frame[first.tolist()].rows()
+    stratum_names = frame[first.tolist()].rows()
     rows = [
         row
         for column in columns
         if column.before is not None and not column.dated
-        for row in _rows(column, strata, named, facts.weights)
+        for row in _iter_rows(column, strata, stratum_names, facts.weights)
     ]
     if not rows:
         return None
@@ -168,8 +175,11 @@ def make_stratum_table(facts: Facts, columns: list[ReportedColumn]) -> DataTable
     return DataTable(caption, head, [cells for _, cells in rows], range(2, 5))
 
 
-def _rows(
-    column: ReportedColumn, strata: Labels, named: list[Any], weights: F64 | None
+def _iter_rows(
+    column: ReportedColumn,
+    strata: Labels,
+    stratum_names: list[Any],
+    weights: F64 | None,
 ) -> Iterator[tuple[float, list[str]]]:
     """Yield of each stratum how far the mean moved, -1 where unknown, and its cells."""
     if column.before is None:
@@ -177,12 +187,16 @@ def _rows(
     before, counts = compute_stratum_means(column.before, strata, weights)
     after, _ = compute_stratum_means(column.after, strata, weights)
     width = round_figure(WeightedMoments.of(column.before, weights).deviation)
-    for j, entries in enumerate(named):
+    for j, entries in enumerate(stratum_names):
         cells = [", ".join(map(str, entries)), column.name]
         if counts[j] < FEW or np.isnan(after[j]):
-            yield -1.0, [*cells, "", _figure(after[j]), ""]
+            yield -1.0, [*cells, "", _format_moment(after[j]), ""]
             continue
         away = abs(round_figure(after[j]) - round_figure(before[j])) / (width or 1.0)
         away = round_figure(away, MOVED)
-        shown = [_figure(before[j]), _figure(after[j]), format_figure(away, MOVED)]
+        shown = [
+            _format_moment(before[j]),
+            _format_moment(after[j]),
+            format_figure(away, MOVED),
+        ]
         yield away, [*cells, *shown]

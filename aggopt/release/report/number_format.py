@@ -44,8 +44,8 @@ def format_figure(number: float | None, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> format_figure(48.518), format_figure(123456.0), format_figure(0.00123456), format_figure(None)
-    ('48.5', '123000', '0.00123', 'none')
+    >>> [format_figure(x) for x in (48.518, 123456.0, 0.00123456, None)]
+    ['48.5', '123000', '0.00123', 'none']
     """
     if number is None:
         return "none"

@@ -42,7 +42,7 @@ def fill_template(template: str, *, script: str = "", **facts: Any) -> str:
     """
     style = (TEMPLATES / "style.css").read_text("utf-8")
     return (
-        _environment()
+        _make_environment()
         .get_template(template)
         .render(
             style=Markup(style),
@@ -55,24 +55,24 @@ def fill_template(template: str, *, script: str = "", **facts: Any) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    made = Environment(
+def _make_environment() -> Environment:
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "share": format_share,
         "figure": format_figure,
         "whole": format_whole,
     }
-    made.filters["unbroken"] = _unbroken
-    return made
+    environment.filters["unbroken"] = _join_signs
+    return environment
 
 
-def _unbroken(text: str) -> str:
+def _join_signs(text: str) -> str:
     """Return text whose lines never break before a percent sign, nor after < or >."""
     for sign in (" %", "< ", "> "):
         text = text.replace(sign, sign.replace(" ", NO_BREAK))

@@ -37,10 +37,10 @@ class Related:
         """Return the first MOST attributes that vary, of records that miss nothing."""
         names = list(before)[:MOST]
         every = np.array([side[n] for side in (before, after) for n in names])
-        there = ~np.isnan(every).any(axis=0) if names else np.array([], dtype=bool)
-        sides = [{n: side[n][there] for n in names} for side in (before, after)]
-        kept = [n for n in names if all(_varies(side[n]) for side in sides)]
-        return cls(*({n: side[n] for n in kept} for side in sides))
+        is_present = ~np.isnan(every).any(axis=0) if names else np.array([], dtype=bool)
+        sides = [{n: side[n][is_present] for n in names} for side in (before, after)]
+        varying = [n for n in names if all(_has_variance(side[n]) for side in sides)]
+        return cls(*({n: side[n] for n in varying} for side in sides))
 
     @property
     def names(self) -> list[str]:
@@ -53,7 +53,7 @@ class Related:
         return len(next(iter(self.before.values()), ()))
 
 
-def _varies(values: F64) -> bool:
+def _has_variance(values: F64) -> bool:
     return len(values) > 0 and bool(values.min() < values.max())
 
 
@@ -71,25 +71,29 @@ def draw_correlations(pair: Related) -> tuple[Figure, Figure] | None:
         for rows in zip(before, after, strict=True)
     ]
     largest = max(abs(v) for row in change for v in row)
-    first = squares.square(CORRELATIONS, names, before, _two)
+    first = squares.draw_square(CORRELATIONS, names, before, _format_two)
     strongest = max(largest, 0.25)
-    second = squares.square("Changes", names, change, _signed, strongest=strongest)
-    said = f"Released less original; the largest change is {largest:.2f}"
+    second = squares.draw_square(
+        "Changes", names, change, _format_signed, strongest=strongest
+    )
+    caption = f"Released less original; the largest change is {largest:.2f}"
     return (
-        Figure(first, CORRELATIONS, _square(CORRELATIONS, names, before, _two)),
-        Figure(second, said, _square(said, names, change, _signed)),
+        Figure(
+            first, CORRELATIONS, _draw_square(CORRELATIONS, names, before, _format_two)
+        ),
+        Figure(second, caption, _draw_square(caption, names, change, _format_signed)),
     )
 
 
-def _two(value: float) -> str:
+def _format_two(value: float) -> str:
     return f"{value:.2f}".replace("-", MINUS)
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return "0" if value == 0 else f"{value:+.2f}".replace("-", MINUS)
 
 
-def _square(
+def _draw_square(
     caption: str,
     names: list[str],
     values: list[list[float]],
@@ -112,7 +116,7 @@ def draw_regression(outcome: str, y: F64, pair: Related) -> Figure | None:
 
     None where they cannot be told apart, or records are few.
     """
-    one, other = (_least_squares(y, side) for side in (pair.before, pair.after))
+    one, other = (_fit_least_squares(y, side) for side in (pair.before, pair.after))
     if one is None or other is None:
         return None
     (old, error), (new, spread) = one, other
@@ -122,37 +126,39 @@ def draw_regression(outcome: str, y: F64, pair: Related) -> Figure | None:
         common = min(NORMAL, ends[1]) - max(-NORMAL, ends[0])
         overlap = common / (2 * NORMAL) / 2 + common / (ends[1] - ends[0]) / 2
         at = tuple(round(v, TENTHS) for v in ((c - b) / s, *ends))
-        own = (0.0, -NORMAL, NORMAL)
-        rows.append(Interval(name, own, (at[0], at[1], at[2]), round_share(overlap)))
+        fixed = (0.0, -NORMAL, NORMAL)
+        rows.append(Interval(name, fixed, (at[0], at[1], at[2]), round_share(overlap)))
         moments = (format_figure(round_figure(v)) for v in (b, s, c, u))
         cells.append([name, *moments, format_share(max(round_share(overlap), 0.0))])
     same = sum((old > 0) == (new > 0))
-    said = (
+    caption = (
         f"{outcome} on {', '.join(pair.names)}, least squares, 95 % intervals. "
         f"{same} of {len(rows)} coefficients keep their sign."
     )
     head = ["attribute", "original", "its error", "released", "its error", "overlap"]
     table = DataTable(f"Regression of {outcome}", head, cells, range(1, 6))
-    return Figure(intervals.intervals(f"Regression of {outcome}", rows), said, table)
+    return Figure(
+        intervals.draw_intervals(f"Regression of {outcome}", rows), caption, table
+    )
 
 
-def _least_squares(y: F64, of: dict[str, F64]) -> tuple[F64, F64] | None:
+def _fit_least_squares(y: F64, columns: dict[str, F64]) -> tuple[F64, F64] | None:
     """Return coefficients and standard errors (p,), without the constant's."""
-    n, p = len(y), len(of) + 1
-    if not of or n < p + FEW:
+    n, p = len(y), len(columns) + 1
+    if not columns or n < p + FEW:
         return None
-    X = np.column_stack([np.ones(n), *of.values()])
+    X = np.column_stack([np.ones(n), *columns.values()])
     spread = X.std(axis=0)
     spread[0] = 1.0
     Z = X / spread
     if np.linalg.matrix_rank(Z) < p:
         return None
-    found = np.linalg.lstsq(Z, y, rcond=None)[0]
-    rest = y - Z @ found
+    coefficients = np.linalg.lstsq(Z, y, rcond=None)[0]
+    rest = y - Z @ coefficients
     variance = rest @ rest / (n - p) * np.diag(np.linalg.inv(Z.T @ Z))
     if not variance[1:].all():
         return None
-    return (found / spread)[1:], (np.sqrt(variance) / spread)[1:]
+    return (coefficients / spread)[1:], (np.sqrt(variance) / spread)[1:]
 
 
 def find_related(
@@ -160,6 +166,6 @@ def find_related(
 ) -> tuple[str, F64] | None:
     """Return the first confidential number that varies and is nowhere missing."""
     for name, values in outcomes.items():
-        if names and not np.isnan(values).any() and _varies(values):
+        if names and not np.isnan(values).any() and _has_variance(values):
             return name, values
     return None

@@ -55,9 +55,11 @@ def collect_facts(
     """
     stated = Statement("The manifest", release.manifest())
     seed = release.job.output.seed
-    kept = release.kept
-    rows = None if kept is None else np.flatnonzero(kept)
-    own = make_private_facts(stated, rows, "drawn" if seed is None else str(seed))
+    is_kept = release.kept
+    rows = None if is_kept is None else np.flatnonzero(is_kept)
+    private_part = make_private_facts(
+        stated, rows, "drawn" if seed is None else str(seed)
+    )
     return make_facts(
         stated,
         title=title,
@@ -69,7 +71,7 @@ def collect_facts(
         certificates=release.certificates,
         groups=stated.groups,
         sha256=sha256,
-        private=own if private else None,
+        private=private_part if private else None,
     )
 
 

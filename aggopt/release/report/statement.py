@@ -59,10 +59,10 @@ class Statement:
 
     def entry(self, key: str, kind: type) -> Any:
         """Return an entry of this type, or refuse one that no release writes."""
-        found = self.find(key)
-        if not isinstance(found, kind):
+        value = self.find(key)
+        if not isinstance(value, kind):
             raise self.error(key)
-        return found
+        return value
 
     def count(self, *keys: str) -> int | None:
         """Return a count; None if it is missing."""
@@ -73,34 +73,34 @@ class Statement:
             raise self.error(keys[0])
         return count
 
-    def counts(self, *keys: str, of: tuple[str, ...] = ()) -> dict[str, int]:
-        """Return the count of each attribute, which stands under its name and `of`."""
+    def counts(self, *keys: str, inner_keys: tuple[str, ...] = ()) -> dict[str, int]:
+        """Return the count of each attribute, under its name and the `inner_keys`."""
         names = self.find(*keys) or {}
         if not isinstance(names, Mapping):
             raise self.error(keys[0])
-        return {name: self.count(*keys, name, *of) or 0 for name in names}
+        return {name: self.count(*keys, name, *inner_keys) or 0 for name in names}
 
-    def certificate(self, said: Any) -> Certificate:
+    def certificate(self, stated: Any) -> Certificate:
         """Return a certificate, or refuse an invalid one."""
-        names = {each.name for each in fields(Certificate)}
+        names = {entry_field.name for entry_field in fields(Certificate)}
         try:
-            known = {name: value for name, value in said.items() if name in names}
-            claim = known.get("claimed")
-            known["claimed"] = None if claim is None else Claim(**claim)
-            found = Certificate(**{**known, "status": Status(said["status"])})
+            entries = {name: value for name, value in stated.items() if name in names}
+            claim = entries.get("claimed")
+            entries["claimed"] = None if claim is None else Claim(**claim)
+            certificate = Certificate(**{**entries, "status": Status(stated["status"])})
         except (AttributeError, KeyError, TypeError, ValueError):
             raise self.error("certificates") from None
-        figures = [found.objective, found.violation]
-        figures += [] if found.bound is None else [found.bound]
+        figures = [certificate.objective, certificate.violation]
+        figures += [] if certificate.bound is None else [certificate.bound]
         if not all(map(is_number, figures)):
             raise self.error("certificates")
-        return found
+        return certificate
 
     @cached_property
     def certificates(self) -> dict[str, Certificate]:
         """What is proven, by name."""
         solved = self.entry("certificates", dict)
-        return {name: self.certificate(said) for name, said in solved.items()}
+        return {name: self.certificate(stated) for name, stated in solved.items()}
 
     @property
     def groups(self) -> dict[str, Certificate]:
@@ -123,11 +123,11 @@ class Statement:
         attributes = measures.get("attributes", {})
         if not isinstance(attributes, dict):
             raise self.error("measures")
-        for each in attributes.values():
-            if not isinstance(each, dict) or type(each.get("varies")) is not bool:
+        for value in attributes.values():
+            if not isinstance(value, dict) or type(value.get("varies")) is not bool:
                 raise self.error("measures")
-            figures += [each.get(name) for name in MEASURED_BY_ATTRIBUTE]
-        if not all(is_number(each) and isfinite(each) for each in figures):
+            figures += [value.get(name) for name in MEASURED_BY_ATTRIBUTE]
+        if not all(is_number(value) and isfinite(value) for value in figures):
             raise self.error("measures")
         return measures
 
@@ -165,7 +165,7 @@ def make_facts(
         unchanged=statement.count("audit", "unchanged", "records"),
         filled=statement.counts("audit", "missing", "imputed_in"),
         suppressed=statement.counts("audit", "missing", "suppressed_in"),
-        rare=statement.counts("audit", "rare", of=("categories",)),
+        rare=statement.counts("audit", "rare", inner_keys=("categories",)),
         **more,
     )
 
@@ -176,10 +176,10 @@ def make_private_facts(stated: Statement, rows: Labels | None, seed: str) -> Pri
     `seed` is that of the order, in words.
     """
     source = {key: stated.find("input", key) for key in ("file", "sha256")}
-    made = {
+    sources = {
         "file that was masked": source["file"] or "none: a table in memory",
         "its SHA-256": source["sha256"] or "none",
         "seed of the order": seed,
     }
     notes = tuple(stated.find("notes") or ())
-    return Private(notes, {name: str(value) for name, value in made.items()}, rows)
+    return Private(notes, {name: str(value) for name, value in sources.items()}, rows)

@@ -10,13 +10,20 @@ from tables import job
 
 import aggopt
 from aggopt.measure.safe_figures import Density, Shares
-from aggopt.release.figures.before_after import before_after
-from aggopt.release.figures.correlations import MOST, correlations
+from aggopt.release.figures.before_after import draw_before_after
+from aggopt.release.figures.correlations import MOST, draw_correlation_changes
 from aggopt.release.figures.distributions import Distribution
-from aggopt.release.figures.figure import MARKS, NAME, SERIES, Picture, panels, short
+from aggopt.release.figures.figure import (
+    MARKS,
+    NAME,
+    SERIES,
+    Picture,
+    make_panels,
+    shorten_label,
+)
 from aggopt.release.figures.groups import MOST as MOST_BLOCKS
-from aggopt.release.figures.groups import Sizes, groups
-from aggopt.release.figures.tradeoff import Series, told_apart, tradeoff
+from aggopt.release.figures.groups import Sizes, draw_groups
+from aggopt.release.figures.tradeoff import Series, add_series_legend, draw_tradeoff
 from aggopt.release.plots import Plots
 
 NAMES = ["$x^$", "$\\frac{$", "_hidden", "a\nb", "<script>", "x" * 200]
@@ -25,36 +32,38 @@ NAMES = ["$x^$", "$\\frac{$", "_hidden", "a\nb", "<script>", "x" * 200]
 def test_names_are_text_whatever_is_in_them() -> None:
     m = len(NAMES)
     what = Shares(tuple(NAMES), (17,) * m, (17,) * m)
-    picture = before_after(Distribution(NAMES[0], what, tuple(NAMES)))
+    picture = draw_before_after(Distribution(NAMES[0], what, tuple(NAMES)))
     (panel,) = picture.axes
     assert panel.get_title() == NAMES[0]
     ticks = [text.get_text() for text in panel.get_yticklabels()]
-    assert ticks == list(map(short, NAMES))
+    assert ticks == list(map(shorten_label, NAMES))
     assert max(map(len, ticks)) <= NAME
     picture.draw_without_rendering()  # which reads formulas
 
 
 def test_names_of_series_are_text_too() -> None:
-    figure, (panel,) = panels(1)
-    tradeoff(panel, [Series(name, [(1, 1)]) for name in NAMES], [(1, 1)], NAMES[:1])
-    told_apart(panel, NAMES)
+    figure, (panel,) = make_panels(1)
+    draw_tradeoff(
+        panel, [Series(name, [(1, 1)]) for name in NAMES], [(1, 1)], NAMES[:1]
+    )
+    add_series_legend(panel, NAMES)
     told = [text.get_text() for text in panel.get_legend().get_texts()]
-    assert told == list(map(short, NAMES))
+    assert told == list(map(shorten_label, NAMES))
     figure.draw_without_rendering()
 
 
 @pytest.mark.smoke
 def test_panels_stand_in_rows() -> None:
-    figure, grid = panels(4, across=3, wide=2.0, high=1.0)
+    figure, grid = make_panels(4, across=3, wide=2.0, high=1.0)
     assert isinstance(figure, Picture)
     assert (len(grid), len(figure.axes)) == (4, 4)
     assert figure.get_size_inches().tolist() == [6.0, 2.0]
 
 
 def test_colours_and_shapes_tell_series_apart() -> None:
-    _, (panel,) = panels(1)
+    _, (panel,) = make_panels(1)
     series = [Series(str(j), [(j, j)]) for j in range(len(SERIES) + 2)]
-    tradeoff(panel, series, [])
+    draw_tradeoff(panel, series, [])
     told = [
         (p.get_facecolor().tobytes(), p.get_paths()[0].vertices.tobytes())
         for p in panel.collections
@@ -64,9 +73,9 @@ def test_colours_and_shapes_tell_series_apart() -> None:
 
 
 def test_shades_have_one_scale() -> None:
-    _, (panel,) = panels(1)
+    _, (panel,) = make_panels(1)
     series = [Series("a", [(0, 0)], [1.0]), Series("b", [(1, 1)], [5.0])]
-    mark = tradeoff(panel, series, [(0, 0)], ["best"])
+    mark = draw_tradeoff(panel, series, [(0, 0)], ["best"])
     assert (mark.norm.vmin, mark.norm.vmax) == (1.0, 5.0)
     assert {each.norm.vmax for each in panel.collections} == {5.0}
     assert panel.texts[0].get_text() == "best"
@@ -75,16 +84,16 @@ def test_shades_have_one_scale() -> None:
 
 def test_many_blocks_and_attributes_are_said_to_be_more() -> None:
     many = [Sizes((f"a{j}",), np.array([j + 2, 40])) for j in range(20)][::-1]
-    figure = groups(many, 2)
+    figure = draw_groups(many, 2)
     titles = [panel.get_title() for panel in figure.axes]
     assert titles == [f"a{j}" for j in range(MOST_BLOCKS)]
     assert figure.get_suptitle() == "The 12 of 20 blocks with the rarest"
-    (panel,) = groups([Sizes(tuple("abcde"), np.array([2]))], 2).axes
+    (panel,) = draw_groups([Sizes(tuple("abcde"), np.array([2]))], 2).axes
     assert panel.get_title() == "a, b, c and 2 more"
     before = np.eye(30)
     after = before.copy()
     after[[29, 3], [3, 29]] = 0.5
-    figure = correlations([f"a{j}" for j in range(30)], before, after)
+    figure = draw_correlation_changes([f"a{j}" for j in range(30)], before, after)
     names = [text.get_text() for text in figure.axes[0].get_xticklabels()]
     assert names == [f"a{j}" for j in range(MOST - 1)] + ["a29"]
     assert figure.get_suptitle() == "The 20 of 30 attributes that changed most"
@@ -119,13 +128,13 @@ def test_long_ticks_are_turned() -> None:
     what = Density((0, 1, 2), (50, 50), (50, 50))
     moments = ("1970-01-01T00:00:00", "1970-01-02T00:00:00", "1970-01-03T00:00:00")
     for ticks, angle in ((moments, 30), (("0", "1", "2"), 0)):
-        (panel,) = before_after(Distribution("x", what, ticks)).axes
+        (panel,) = draw_before_after(Distribution("x", what, ticks)).axes
         assert {text.get_rotation() for text in panel.get_xticklabels()} == {angle}
 
 
 def test_one_bin_is_not_said_to_begin() -> None:
     found = Distribution("x", Density((0, 5), (100,), (100,)), ("0", "5"))
-    ticks = [t.get_text() for t in before_after(found).axes[0].get_xticklabels()]
+    ticks = [t.get_text() for t in draw_before_after(found).axes[0].get_xticklabels()]
     assert ticks == ["0", "5"]
 
 

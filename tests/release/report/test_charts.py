@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from aggopt.release.report.charts.bars import AttackBar, attacks, fitting
-from aggopt.release.report.charts.densities import CHARACTER, density
+from aggopt.release.report.charts.bars import AttackBar, count_fitting, draw_attacks
+from aggopt.release.report.charts.densities import CHARACTER, draw_density
 
 LENGTHS = [1, 3, 7, 12]
 
@@ -23,30 +23,34 @@ def names(chart):
 def test_names_below_an_axis_do_not_touch(length, edges):
     ticks, shares = ["9" * length] * len(edges), [0.1] * (len(edges) - 1)
     widths = [1.0] * len(shares)
-    placed = names(density("income", list(edges), widths, ticks, None, shares))
+    placed = names(draw_density("income", list(edges), widths, ticks, None, shares))
     assert placed
     assert all(end < begin for (_, end), (begin, _) in pairwise(placed))
 
 
 def test_short_names_are_all_there():
     ticks = list("abcdef")
-    assert len(names(density("age", range(6), [1] * 5, ticks, None, [0.2] * 5))) == 4
+    assert (
+        len(names(draw_density("age", range(6), [1] * 5, ticks, None, [0.2] * 5))) == 4
+    )
 
 
 @pytest.mark.parametrize(
     ("most", "columns"), [(9, 22), (9999, 8), (99_999, 6), (1_234_567, 5)]
 )
 def test_columns_leave_room_for_their_counts(most, columns):
-    assert fitting(most) == columns
+    assert count_fitting(most) == columns
 
 
 def test_attacks_are_drawn_for_broad_pages_and_for_narrow_ones():
     rows = [AttackBar("Nearest record", "knows", 1.0, 0.02, 0.5)]
     charts = re.findall(
-        '<svg class="chart (\\w+)" viewBox="0 0 (\\d+) .*?</svg>', attacks(rows)
+        '<svg class="chart (\\w+)" viewBox="0 0 (\\d+) .*?</svg>', draw_attacks(rows)
     )
     assert charts == [("broad", "760"), ("narrow", "330")]
-    for chart, (_, width) in zip(attacks(rows).split("</svg>"), charts, strict=False):
+    for chart, (_, width) in zip(
+        draw_attacks(rows).split("</svg>"), charts, strict=False
+    ):
         at, percent = re.findall(
             r'<text x="([\d.]+)"[^>]*class="value"[^>]*>([^<]+)', chart
         )[0]

@@ -10,7 +10,7 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
-from aggopt.release.report.charts.scatter import Point, scatter
+from aggopt.release.report.charts.scatter import Point, draw_scatter
 from aggopt.release.report.number_format import (
     format_figure,
     format_share,
@@ -94,7 +94,7 @@ def test_texts_stand_out_from_what_is_behind_them(scheme):
 
 
 def test_each_point_of_a_map_is_a_link_that_says_what_it_is():
-    made = scatter(points("a", NASTY), title="Map", x="lost", y="linked", chosen=1)
+    made = draw_scatter(points("a", NASTY), title="Map", x="lost", y="linked", chosen=1)
     links = re.findall(r'<a href="([^"]*)" aria-label="([^"]*)">', made)
     each = [("#p1", "a, k = 1"), ("#p2", f"{Markup.escape(NASTY)}, k = 2")]
     assert links == [*each, *each]  # of the broad map, and of the narrow one
@@ -106,7 +106,7 @@ def test_each_point_of_a_map_is_a_link_that_says_what_it_is():
 
 def test_points_of_a_map_lie_where_their_shares_are():
     """Farther right where more is lost, higher up where more is linked."""
-    made = scatter(points("a", "a", "a"), title="Map", x="lost", y="linked")
+    made = draw_scatter(points("a", "a", "a"), title="Map", x="lost", y="linked")
     lines = re.findall(r'<path d="M([^"]*)" class="path s0"', made)
     assert len(lines) == 2
     for line in lines:
@@ -123,19 +123,19 @@ def test_points_of_a_map_lie_where_their_shares_are():
 
 
 def test_series_of_a_map_have_marks_and_colours_of_their_own():
-    made = scatter(points(*"abcdefg"), title="Map", x="lost", y="linked")
+    made = draw_scatter(points(*"abcdefg"), title="Map", x="lost", y="linked")
     assert {f"dot s{i}" in made for i in range(6)} == {True}
-    flat = scatter([Point("a", "", 0, 0, "a", "#a")], title="M", x="x", y="y")
+    flat = draw_scatter([Point("a", "", 0, 0, "a", "#a")], title="M", x="x", y="y")
     assert "nan" not in flat
 
 
 @pytest.mark.smoke
 def test_a_chart_has_its_table_behind_it():
     table = DataTable("Points", ["name", "lost"], [[NASTY, "3 %"]], (1,), ["p1"])
-    chart = scatter(points("a"), title="Map", x="lost", y="linked")
-    from aggopt.release.report.page import _environment
+    chart = draw_scatter(points("a"), title="Map", x="lost", y="linked")
+    from aggopt.release.report.page import _make_environment
 
-    parts = _environment().get_template("parts.html").module
+    parts = _make_environment().get_template("parts.html").module
     made = parts.figure(Figure(chart, "A map", table))
     assert '<tr id="p1">' in made
     assert '<th scope="row"><bdi>&lt;script&gt;' in made
@@ -166,8 +166,8 @@ def test_steps_are_round_and_few(width, most, step):
 
 
 def test_ticks_lie_between_the_ends():
-    assert svg.ticks(-0.3, 0.3, 7) == [-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3]
-    assert svg.ticks(11, 29, 3) == [20.0]
+    assert svg.choose_ticks(-0.3, 0.3, 7) == [-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3]
+    assert svg.choose_ticks(11, 29, 3) == [20.0]
 
 
 def test_numbers_are_no_finer_than_asked():

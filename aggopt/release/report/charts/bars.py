@@ -28,7 +28,7 @@ class AttackBar:
         return self.share - self.chance
 
 
-def attacks(rows: Sequence[AttackBar]) -> Markup:
+def draw_attacks(rows: Sequence[AttackBar]) -> Markup:
     """Return how often attacks succeed, one row each: a broad chart and a narrow one.
 
     A page shows the one that it has room for.
@@ -81,7 +81,7 @@ def _attacks(rows: Sequence[AttackBar], at: _Layout) -> Markup:
     return svg.canvas(at.width, height, label, body, only=at.only)
 
 
-def pairs(
+def draw_pairs(
     label: str,
     names: Sequence[str],
     before: Sequence[float] | None,
@@ -89,10 +89,10 @@ def pairs(
 ) -> Markup:
     """Return shares of categories: released as bars, originals as a line across."""
     left, row = 120, 24
-    most = max([*after, *(before or ()), 0.01])
+    largest = max([*after, *(before or ()), 0.01])
 
     def x(part: float) -> float:
-        return left + (NARROW - left - 46) * part / most
+        return left + (NARROW - left - 46) * part / largest
 
     body = list[Markup]()
     for number, name in enumerate(names):
@@ -101,30 +101,32 @@ def pairs(
         body.append(svg.rect(left, y + 4, x(after[number]) - left, 16, "rel"))
         end = after[number]
         if before is not None:
-            own = before[number]
-            body.append(svg.line(x(own), y + 1, x(own), y + 23, "ori"))
-            end = max(end, own)
+            original = before[number]
+            body.append(svg.line(x(original), y + 1, x(original), y + 23, "ori"))
+            end = max(end, original)
         body.append(svg.text(x(end) + 7, y + 17, format_share(after[number]), "tick"))
     return svg.canvas(NARROW, row * len(names) + 4, label, body)
 
 
-def fitting(most: int) -> int:
-    """Return how many columns stand side by side, with counts up to `most` on them."""
-    return int((NARROW - 18) // (len(str(most)) * DIGIT + BETWEEN))
+def count_fitting(largest: int) -> int:
+    """Return how many columns with counts up to `largest` fit side by side."""
+    return int((NARROW - 18) // (len(str(largest)) * DIGIT + BETWEEN))
 
 
-def columns(label: str, counts: Sequence[tuple[str, int, bool]], below: str) -> Markup:
+def draw_columns(
+    label: str, counts: Sequence[tuple[str, int, bool]], below: str
+) -> Markup:
     """Return counts as columns: what is counted, how often, and whether it is allowed.
 
     `below` says what stands under them.
     """
     height, top, bottom, left = 190, 20, 40, 10
-    most, step = max(count for _, count, _ in counts), (NARROW - 18) / len(counts)
+    largest, step = max(count for _, count, _ in counts), (NARROW - 18) / len(counts)
     ground = height - bottom
 
     def each() -> Iterator[Markup]:
         for number, (name, count, allowed) in enumerate(counts):
-            x, y = left + number * step, ground - (ground - top) * count / most
+            x, y = left + number * step, ground - (ground - top) * count / largest
             kind = "rel" if allowed else "risk"
             yield svg.rect(x + 4, y, step - 8, ground - y, kind)
             middle = x + step / 2

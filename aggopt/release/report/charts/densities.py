@@ -15,7 +15,7 @@ FAINT = 0.55  # how opaque open bins are, so that they are seen to be others
 BETWEEN = 8  # from one name to the next, at least
 
 
-def density(
+def draw_density(
     label: str,
     edges: Sequence[float],
     widths: Sequence[float],
@@ -30,8 +30,8 @@ def density(
     than what is drawn of them.
     """
     ends = list(pairwise(edges))
-    areas = [_heights(after, widths), _heights(before or (), widths)]
-    most = max(max(part) for part in areas if part) or 1.0
+    areas = [_compute_heights(after, widths), _compute_heights(before or (), widths)]
+    highest = max(max(part) for part in areas if part) or 1.0
     ground = HEIGHT - BOTTOM
 
     def x(value: float) -> float:
@@ -39,7 +39,7 @@ def density(
         return LEFT + (WIDTH - LEFT - RIGHT) * (value - edges[0]) / wide
 
     def y(height: float) -> float:
-        return ground - (ground - TOP) * height / most
+        return ground - (ground - TOP) * height / highest
 
     def area(number: int) -> Markup:
         (low, up), top = ends[number], y(areas[0][number])
@@ -55,21 +55,21 @@ def density(
         body.append(svg.path([*steps, (x(edges[-1]), float(ground))], "ori"))
     body.append(svg.line(LEFT, ground, WIDTH - RIGHT, ground, "axis"))
     inner = [(x(e), t) for e, t in zip(edges, ticks, strict=True)][1:-1]
-    for at, tick in _apart(inner):
+    for at, tick in _drop_touching(inner):
         body.append(svg.line(at, ground, at, ground + 4, "axis"))
         body.append(svg.text(at, ground + 18, tick, "tick", anchor="middle"))
     return svg.canvas(WIDTH, HEIGHT, label, body)
 
 
-def _apart(named: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str]]:
+def _drop_touching(labels: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str]]:
     """Yield the first name, and each other that does not touch the one before."""
     end = -inf
-    for at, name in named:
+    for at, name in labels:
         half = len(name) * CHARACTER / 2
         if at - half >= end + BETWEEN:
             end = at + half
             yield at, name
 
 
-def _heights(shares: Sequence[float], widths: Sequence[float]) -> list[float]:
+def _compute_heights(shares: Sequence[float], widths: Sequence[float]) -> list[float]:
     return [share / width for share, width in zip(shares, widths, strict=False)]

@@ -44,7 +44,9 @@ class Interval:
     overlap: float
 
 
-def intervals(label: str, rows: Sequence[Interval], *, farthest: float = 8.0) -> Markup:
+def draw_intervals(
+    label: str, rows: Sequence[Interval], *, farthest: float = 8.0
+) -> Markup:
     """Return a row for each coefficient: a broad chart and a narrow one.
 
     What is beyond `farthest` is cut off there.  A page shows the chart that it has room
@@ -52,10 +54,12 @@ def intervals(label: str, rows: Sequence[Interval], *, farthest: float = 8.0) ->
     """
     reach = max(abs(v) for row in rows for v in (*row.before, *row.after))
     end = min(max(3.0, 1.05 * reach), farthest)
-    return _intervals(label, rows, end, BROAD) + _intervals(label, rows, end, SLIM)
+    return _draw_intervals(label, rows, end, BROAD) + _draw_intervals(
+        label, rows, end, SLIM
+    )
 
 
-def _intervals(
+def _draw_intervals(
     label: str, rows: Sequence[Interval], end: float, at: _IntervalLayout
 ) -> Markup:
     height = TOP + at.row * len(rows) + 30
@@ -68,7 +72,7 @@ def _intervals(
     body = [svg.text(beside, 16, "overlap", "tick")]
     above = "standard errors from the original"
     body.append(svg.text(x(0), 16, above, "tick", anchor="middle"))
-    for mark in svg.ticks(-end, end, at.marks):
+    for mark in svg.choose_ticks(-end, end, at.marks):
         kind = "grid" if mark else "axis"
         body.append(svg.line(x(mark), TOP - 6, x(mark), height - 28, kind))
         body.append(
@@ -78,10 +82,10 @@ def _intervals(
         first = TOP + number * at.row
         y = first + at.bar
         body.append(svg.name(0, first + 20, row.name, at.letters))
-        (old, low, high), (new, least, most) = row.before, row.after
+        (old, low, high), (new, new_low, new_high) = row.before, row.after
         body.append(svg.line(x(low), y, x(high), y, "ori"))
         body.append(svg.circle(x(old), y, 4, "ori"))
-        body.append(svg.line(x(least), y + 14, x(most), y + 14, "rel"))
+        body.append(svg.line(x(new_low), y + 14, x(new_high), y + 14, "rel"))
         body.append(svg.rect(x(new) - 4, y + 10, 8, 8, "rel-dot"))
         says = format_share(max(row.overlap, 0.0))
         body.append(svg.text(beside, y + 12, says, "value"))

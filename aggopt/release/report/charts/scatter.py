@@ -60,7 +60,7 @@ class Point:
     href: str
 
 
-def scatter(
+def draw_scatter(
     points: Sequence[Point],
     *,
     title: str,
@@ -160,7 +160,7 @@ def _labels(
             and label.box.right <= axes.layout.width
             and not any(map(label.box.overlaps, texts))
         ]
-        clear = [each for each in free if not any(map(each.box.overlaps, others))]
+        clear = [place for place in free if not any(map(place.box.overlaps, others))]
         sides = (*clear, *free) if important else clear
         for label in sides[:1]:
             placed[j] = label
@@ -216,12 +216,12 @@ class _Axes:
 
 def _frame(axes: _Axes, x: str, y: str) -> Iterator[Markup]:
     right, up = axes.ends
-    for value in svg.ticks(0.0, right):
+    for value in svg.choose_ticks(0.0, right):
         across, ground = axes.at(value, 0)
         yield svg.line(across, axes.top, across, ground, "grid")
-        said = _percent(value, right)
-        yield svg.text(across, ground + 18, said, "tick", anchor="middle")
-    for value in svg.ticks(0.0, up):
+        label = _percent(value, right)
+        yield svg.text(across, ground + 18, label, "tick", anchor="middle")
+    for value in svg.choose_ticks(0.0, up):
         across, height = axes.at(0, value)
         yield svg.line(across, height, axes.right, height, "grid")
         yield svg.text(
@@ -232,8 +232,8 @@ def _frame(axes: _Axes, x: str, y: str) -> Iterator[Markup]:
         middle, axes.bottom + 40, f"{x} \N{RIGHTWARDS ARROW}", "tick", anchor="middle"
     )
     half = (axes.top + axes.bottom) / 2
-    said = f"{y} \N{RIGHTWARDS ARROW}"
-    yield svg.text(16, half, said, "tick", anchor="middle", upright=True)
+    label = f"{y} \N{RIGHTWARDS ARROW}"
+    yield svg.text(16, half, label, "tick", anchor="middle", upright=True)
 
 
 def _front(axes: _Axes, points: Sequence[Point]) -> Iterator[Markup]:

@@ -10,7 +10,7 @@ WIDTH, LEFT, TOP, ROW = 330, 88, 30, 30
 PALE = 0.6  # of the strongest colour: the text on it is to be read
 
 
-def square(
+def draw_square(
     label: str,
     names: Sequence[str],
     values: Sequence[Sequence[float]],
@@ -48,7 +48,7 @@ def _named(names: Sequence[str], wide: float) -> Iterator[Markup]:
     letters = int(wide / 8)
     cut = any(len(name) > letters for name in names)
     for j, name in enumerate(names):
-        beside = svg.short(f"{j + 1} {name}" if cut else name, 11)
+        beside = svg.shorten(f"{j + 1} {name}" if cut else name, 11)
         middle, end = LEFT + (j + 0.5) * wide, TOP + (j + 0.65) * ROW
         above = str(j + 1) if cut else name
         yield svg.text(middle, 18, above, "tick", anchor="middle", full=name)

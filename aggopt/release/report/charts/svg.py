@@ -47,10 +47,10 @@ def text(
     ).format(_at(x), _at(y), kind, anchor, turning if upright else "", title, words)
 
 
-def name(x: float, y: float, given: str, most: int, kind: str = "label") -> Markup:
-    """Return the name of a column or a method, of which `most` characters are seen."""
-    seen = short(given, most)
-    return text(x, y, seen, kind, full="" if seen == given else given)
+def name(x: float, y: float, full: str, longest: int, kind: str = "label") -> Markup:
+    """Return a name, cut to `longest` characters."""
+    shown = shorten(full, longest)
+    return text(x, y, shown, kind, full="" if shown == full else full)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
@@ -83,20 +83,22 @@ def path(points: Iterable[tuple[float, float]], kind: str) -> Markup:
     return Markup('<path d="M{}" class="{}"/>').format(at, kind)
 
 
-def short(given: str, most: int) -> str:
+def shorten(full: str, longest: int) -> str:
     """Return a name, or its beginning where it is longer than that.
 
     Examples
     --------
-    >>> short("age", 8), len(short("progression", 8))
+    >>> shorten("age", 8), len(shorten("progression", 8))
     ('age', 8)
     """
     return (
-        given if len(given) <= most else f"{given[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+        full
+        if len(full) <= longest
+        else f"{full[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
     )
 
 
-def round_step(width: float, most: int) -> float:
+def round_step(width: float, count: int) -> float:
     """Return the smallest of 1, 2, 5, 10, ... that fits at most so often into a width.
 
     Examples
@@ -104,20 +106,20 @@ def round_step(width: float, most: int) -> float:
     >>> round_step(0.31, 7), round_step(80.0, 16)
     (0.05, 5.0)
     """
-    ten = 10.0 ** floor(log10(width / most))
-    step = next(s for s in (1, 2, 5, 10) if s * ten * most >= width * (1 - 1e-9))
+    ten = 10.0 ** floor(log10(width / count))
+    step = next(s for s in (1, 2, 5, 10) if s * ten * count >= width * (1 - 1e-9))
     return float(f"{step * ten:.12g}")
 
 
-def ticks(low: float, high: float, most: int = 7) -> list[float]:
+def choose_ticks(low: float, high: float, count: int = 7) -> list[float]:
     """Return round numbers from `low` to `high`, which are not equal.
 
     Examples
     --------
-    >>> ticks(0.0, 0.31)
+    >>> choose_ticks(0.0, 0.31)
     [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
     """
-    step = round_step(high - low, most)
+    step = round_step(high - low, count)
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 

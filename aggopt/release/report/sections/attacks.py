@@ -50,66 +50,66 @@ class Attacks:
 
 def find_attacks(facts: Facts) -> Attacks:
     """Return what an intruder can do who has the release."""
-    links, guesses = list(_linking(facts)), list(_guessing(facts))
-    masked = list(_disclosing(facts))
+    links, guesses = list(_list_linking(facts)), list(_list_guessing(facts))
+    masked = list(_list_disclosing(facts))
     rows = [*links, *masked, *guesses]
     both = [max(bars, key=lambda bar: bar.gain) for bars in (masked, guesses) if bars]
     return Attacks(
-        attacks=_figure(rows) if rows else None,
+        attacks=_draw_attacks(rows) if rows else None,
         best=max(links, key=lambda bar: bar.share, default=None),
         values=tuple(bar for bar in both if bar.gain > 0),
-        sizes=_sizes(facts),
-        limits=tuple(_limits(facts, guesses)),
+        sizes=_draw_sizes(facts),
+        limits=tuple(_describe_limits(facts, guesses)),
     )
 
 
-def _linking(facts: Facts) -> Iterator[AttackBar]:
+def _list_linking(facts: Facts) -> Iterator[AttackBar]:
     """Yield the attacks that link records to their own."""
-    found = facts.measures
-    if found is None:
+    measures = facts.measures
+    if measures is None:
         return
-    limit, blind = found["linkage_limit"], round_share(found["linkage_chance"])
+    limit, blind = measures["linkage_limit"], round_share(measures["linkage_chance"])
     every = "knows all masked attributes of"
-    nearest = round_share(found["dld"])
+    nearest = round_share(measures["dld"])
     yield AttackBar("Nearest record", f"{every} one person", nearest, blind, limit)
     linked, all_of = (
-        round_share(found["linkage"]),
+        round_share(measures["linkage"]),
         "knows those of all, matches at best",
     )
     yield AttackBar("One-to-one assignment", all_of, linked, blind, limit)
 
 
-def _disclosing(facts: Facts) -> Iterator[AttackBar]:
+def _list_disclosing(facts: Facts) -> Iterator[AttackBar]:
     """Yield the attacks that take a released value for the original one."""
-    found = facts.measures
-    if found is None:
+    measures = facts.measures
+    if measures is None:
         return
     attacks = (
-        ("Value interval", f"guesses a value within {found['safety']:g} sd"),
+        ("Value interval", f"guesses a value within {measures['safety']:g} sd"),
         ("Published category", "takes it for the original one"),
     )
-    near, chances = (means_by_kind(found, name) for name in ("sdid", "sdid_chance"))
+    near, chances = (means_by_kind(measures, name) for name in ("sdid", "sdid_chance"))
     for attack, success, chance in zip(attacks, near, chances, strict=True):
         if success is not None and chance is not None:
             yield AttackBar(*attack, round_share(success), round_share(chance))
 
 
-def _guessing(facts: Facts) -> Iterator[AttackBar]:
+def _list_guessing(facts: Facts) -> Iterator[AttackBar]:
     """Yield what groups give away of confidential values, which all can see."""
     frame = facts.released.frame
     before = [encode_entries(frame[name]) for name in facts.job.within]
-    known = combine_codes(before) if before else None
+    public = combine_codes(before) if before else None
     for name in facts.job.roles.confidential[:GUESSED]:
         values: Any = facts.outcomes.get(name)
         if values is None:
             values = np.array([str(v) for v in frame[name].to_list()], dtype=object)
-        found = attribution(facts.labels, values, known=known)
-        if found.share is not None and found.chance is not None:
-            shown = round_share(found.share), round_share(found.chance)
+        guesses = attribution(facts.labels, values, known=public)
+        if guesses.share is not None and guesses.chance is not None:
+            shown = round_share(guesses.share), round_share(guesses.chance)
             yield AttackBar(f"Guess of {name}", "guesses it from the group", *shown)
 
 
-def _figure(rows: list[AttackBar]) -> Figure:
+def _draw_attacks(rows: list[AttackBar]) -> Figure:
     cells = [
         [
             row.name,
@@ -122,31 +122,31 @@ def _figure(rows: list[AttackBar]) -> Figure:
     ]
     head = ["attack", "the intruder", "succeeds", "by chance", "limit"]
     table = DataTable("Attacks", head, cells, (2, 3, 4))
-    return Figure(bars.attacks(rows), "How often attacks succeed", table)
+    return Figure(bars.draw_attacks(rows), "How often attacks succeed", table)
 
 
-def _sizes(facts: Facts) -> Figure:
+def _draw_sizes(facts: Facts) -> Figure:
     """Return how many combinations have which size: all of it is in the release."""
     size, groups = np.unique(facts.sizes, return_counts=True)
     k = 1 if facts.what == "unit" or facts.audit.scope == "blocks" else facts.audit.k
-    found = [
+    bins = [
         (str(s), int(g), bool(s >= k))
         for s, g in zip(size.tolist(), groups.tolist(), strict=True)
     ]
-    seen = min(SIZES, bars.fitting(len(facts.sizes)))
-    if len(found) > seen:
-        rest = sum(count for _, count, _ in found[seen - 1 :])
-        more = (f"{found[seen - 1][0]}+", rest, found[seen - 1][2])
-        found = [*found[: seen - 1], more]
+    bin_limit = min(SIZES, bars.count_fitting(len(facts.sizes)))
+    if len(bins) > bin_limit:
+        rest = sum(count for _, count, _ in bins[bin_limit - 1 :])
+        more = (f"{bins[bin_limit - 1][0]}+", rest, bins[bin_limit - 1][2])
+        bins = [*bins[: bin_limit - 1], more]
     caption = f"Sizes of the {len(facts.sizes)} published combinations"
     below = "records that share a combination"
-    chart = bars.columns(caption, found, below)
-    cells = [[name, count] for name, count, _ in found]
+    chart = bars.draw_columns(caption, bins, below)
+    cells = [[name, count] for name, count, _ in bins]
     head = ["records that share it", "combinations"]
     return Figure(chart, caption, DataTable(caption, head, cells, (1,)))
 
 
-def _limits(facts: Facts, guesses: list[AttackBar]) -> Iterator[str]:
+def _describe_limits(facts: Facts, guesses: list[AttackBar]) -> Iterator[str]:
     audit = facts.audit
     if facts.unlinked:
         yield f"{UNLINKED.capitalize()}: {facts.unlinked}."

@@ -21,37 +21,37 @@ def list_columns(facts: Facts) -> tuple[DataTable | FoldedTable, ...]:
     """
     roles = {name: role for role, names in facts.job.released_roles for name in names}
     rows = [
-        [name, roles[name], _treatment(facts, name, roles[name])]
+        [name, roles[name], _describe_treatment(facts, name, roles[name])]
         for name in facts.released.frame.columns
     ]
     if not rows[SHOWN:]:
-        return (_table(rows),)
-    folded = FoldedTable("All other columns", _table(rows[SHOWN:]))
-    return _table(rows[:SHOWN]), folded
+        return (_make_table(rows),)
+    folded = FoldedTable("All other columns", _make_table(rows[SHOWN:]))
+    return _make_table(rows[:SHOWN]), folded
 
 
-def _table(rows: list[list[str]]) -> DataTable:
+def _make_table(rows: list[list[str]]) -> DataTable:
     return DataTable("Role of each column", ["column", "role", "what was done"], rows)
 
 
-def _treatment(facts: Facts, name: str, role: str) -> str:
+def _describe_treatment(facts: Facts, name: str, role: str) -> str:
     if role == "quasi-identifier":
-        return _masking(facts, name)
+        return _describe_masking(facts, name)
     if role == "stratum":
         merged = facts.job.strata.small == "merge"
-        how = "small strata merged" if merged else "published unchanged"
-        return f"{how}; no group straddles its values"
+        strata_text = "small strata merged" if merged else "published unchanged"
+        return f"{strata_text}; no group straddles its values"
     if role == "weight":
         as_is = facts.job.weights.published == "as is"
         return "published unchanged" if as_is else "replaced by the mean of its group"
     return {"confidential": SECRET, "other": KNOWN, "unit": PSEUDONYM}[role]
 
 
-def _masking(facts: Facts, name: str) -> str:
+def _describe_masking(facts: Facts, name: str) -> str:
     """Say how a quasi-identifier was masked: method, bounds, and values filled in."""
     job = facts.job
-    how = job.aggregation
-    parts = [f"masked: one {_value_of(facts, name)} for each group"]
+    aggregation = job.aggregation
+    parts = [f"masked: one {_name_value(facts, name)} for each group"]
     section = job.attributes.get(name)
     if section is not None and section.lower is not None:
         parts.append(f"at least {section.lower:g}")
@@ -59,11 +59,15 @@ def _masking(facts: Facts, name: str) -> str:
         parts.append(f"at most {section.upper:g}")
     if section is not None and section.integer:
         parts.append("whole numbers")
-    if name in facts.columns and how.method in AGGREGATORS:
-        kept = [
-            each for each in ("mean", "variance", "covariance") if each in how.keeps
+    if name in facts.columns and aggregation.method in AGGREGATORS:
+        statistics = [
+            statistic
+            for statistic in ("mean", "variance", "covariance")
+            if statistic in aggregation.keeps
         ]
-        parts += [f"keeps {join_names(kept, len(kept))}"] if kept else []
+        parts += (
+            [f"keeps {join_names(statistics, len(statistics))}"] if statistics else []
+        )
     if name in facts.filled:
         parts.append(f"{format_count(facts.filled[name])} missing values filled in")
     if name in facts.rare:
@@ -72,7 +76,7 @@ def _masking(facts: Facts, name: str) -> str:
     return "; ".join(parts)
 
 
-def _value_of(facts: Facts, name: str) -> str:
+def _name_value(facts: Facts, name: str) -> str:
     if name in facts.columns:
         method = facts.job.aggregation.method
         return "value" if method == "mean" else f"value by {method}"

@@ -70,10 +70,15 @@ def make_headline(facts: Facts) -> Headline:
         sign=SIGNS[seal.state],
         heading=seal.heading,
         risks=seal.risks,
-        says=(*_says(facts), seal.advice),
+        says=(*_describe_count(facts), seal.advice),
         checks=(*map(_describe, audit.checks), *map(_describe_stated, facts.stated)),
-        cards=(_links(facts, attacks), _unchanged(facts), _loss(facts), _groups(facts)),
-        sentences=tuple(_sentences(facts)),
+        cards=(
+            _make_links_card(facts, attacks),
+            _make_unchanged_card(facts),
+            _make_loss_card(facts),
+            _make_groups_card(facts),
+        ),
+        sentences=tuple(_describe_release(facts)),
     )
 
 
@@ -97,13 +102,16 @@ def _describe_stated(check: Check) -> str:
     )
 
 
-def _says(facts: Facts) -> Iterator[str]:
+def _describe_count(facts: Facts) -> Iterator[str]:
     audit = facts.audit
     rarest = plural(audit.smallest, facts.what)
     scope = "each block of the masked attributes"
-    of = "the masked attributes" if audit.scope == "combination" else scope
+    attributes = "the masked attributes" if audit.scope == "combination" else scope
     strata = audit.strata and f" and {', '.join(audit.strata)}"
-    yield f"Every combination of {of}{strata or ''} is shared by at least {rarest}."
+    yield (
+        f"Every combination of {attributes}{strata or ''} is shared by at least "
+        f"{rarest}."
+    )
     if facts.sha256 is not None:
         yield (
             "It was counted on the bytes of the file, by code that knows nothing of "
@@ -116,7 +124,7 @@ def _says(facts: Facts) -> Iterator[str]:
         yield f"Columns that must not be there: {', '.join(audit.identifiers)}."
 
 
-def _links(facts: Facts, attacks: Attacks) -> Card:
+def _make_links_card(facts: Facts, attacks: Attacks) -> Card:
     """Return the tile of the attack that links most records, and of the best guesses.
 
     Values that are guessed better than by chance follow by name: masked ones, and then
@@ -141,30 +149,32 @@ def _links(facts: Facts, attacks: Attacks) -> Card:
     return name, format_share(best.share), says + values
 
 
-def _unchanged(facts: Facts) -> Card:
+def _make_unchanged_card(facts: Facts) -> Card:
     name = "Published unchanged"
     if facts.unchanged is None:
         why = TOO_FEW if facts.few else "the originals were not compared"
         return name, "not counted", why
-    of = "of records have every masked value as in the originals"
-    return name, format_share(facts.unchanged / facts.audit.records), of
+    meaning = "of records have every masked value as in the originals"
+    return name, format_share(facts.unchanged / facts.audit.records), meaning
 
 
-def _loss(facts: Facts) -> Card:
-    name, of = "Information lost", "of the sum of squares"
+def _make_loss_card(facts: Facts) -> Card:
+    name, meaning = "Information lost", "of the sum of squares"
     loss = facts.information_loss
     if loss is None:
         return name, NO_FIGURE, TOO_FEW if facts.few else NOTHING
     if loss.numbers is None or loss.categories is None:
-        return name, format_share(loss.whole), f"{of}; lower is better"
-    both = f"{of} of numbers; {format_share(loss.categories)} of that of categories"
+        return name, format_share(loss.whole), f"{meaning}; lower is better"
+    both = (
+        f"{meaning} of numbers; {format_share(loss.categories)} of that of categories"
+    )
     return name, format_share(loss.numbers), f"{both}; lower is better"
 
 
-def _groups(facts: Facts) -> Card:
+def _make_groups_card(facts: Facts) -> Card:
     """Return the tile of how much less other groups could lose, at most."""
     name = "Could better groups exist?"
-    values = _of_values(facts)
+    values = _describe_values(facts)
     if facts.few:
         return name, "unknown", TOO_FEW
     less = bound_saving(facts.groups.values())
@@ -181,16 +191,20 @@ def bound_saving(groups: Iterable[Certificate]) -> float | None:
 
     None where a partition has no proven bound.
     """
-    found = list(groups)
-    bounds = [each.bound for each in found if each.bound is not None]
-    if not found or len(bounds) < len(found):
+    certificates = list(groups)
+    bounds = [
+        certificate.bound
+        for certificate in certificates
+        if certificate.bound is not None
+    ]
+    if not certificates or len(bounds) < len(certificates):
         return None
-    objective = fsum(each.objective for each in found)
+    objective = fsum(certificate.objective for certificate in certificates)
     less = objective - fsum(bounds)
     return max(less, 0.0) / objective if objective > 0 else 0.0
 
 
-def _of_values(facts: Facts) -> str:
+def _describe_values(facts: Facts) -> str:
     """Say what is proven of the values that these groups publish."""
     gap = find_worst_gap(facts.certificates)
     if gap is None:
@@ -201,7 +215,7 @@ def _of_values(facts: Facts) -> str:
     return f"for these groups the values are within {bound} of the best"
 
 
-def _sentences(facts: Facts) -> Iterator[str]:
+def _describe_release(facts: Facts) -> Iterator[str]:
     audit, sizes = facts.audit, facts.sizes
     within = f", each within one {' and '.join(audit.strata)}" if audit.strata else ""
     if audit.scope == "blocks" and len(audit.blocks) > 1:
@@ -213,17 +227,24 @@ def _sentences(facts: Facts) -> Iterator[str]:
         f"together{within}, and each group publishes one value per attribute instead "
         "of its members' own."
     )
-    yield " ".join(_chosen(facts))
-    yield from _changed(facts)
+    yield " ".join(_describe_choice(facts))
+    yield from _describe_change(facts)
 
 
-def _chosen(facts: Facts) -> Iterator[str]:
-    how = facts.job.aggregation
-    known = AGGREGATORS[how.method].when if how.method in AGGREGATORS else ""
-    yield f"The values were chosen by {how.method}{f' ({known})' if known else ''}."
-    kept = [f"the {statistic}" for statistic in STATISTICS if statistic in how.keeps]
-    if kept and facts.columns:
-        yield f"Of numbers they keep {' and '.join(kept)}."
+def _describe_choice(facts: Facts) -> Iterator[str]:
+    aggregation = facts.job.aggregation
+    purpose = (
+        AGGREGATORS[aggregation.method].when
+        if aggregation.method in AGGREGATORS
+        else ""
+    )
+    reason = f" ({purpose})" if purpose else ""
+    yield f"The values were chosen by {aggregation.method}{reason}."
+    statistics = [
+        f"the {statistic}" for statistic in STATISTICS if statistic in aggregation.keeps
+    ]
+    if statistics and facts.columns:
+        yield f"Of numbers they keep {' and '.join(statistics)}."
     gap = find_worst_gap(facts.certificates)
     if gap is not None and gap <= PROVEN:
         yield "For these groups it is proven that no choice does better."
@@ -231,11 +252,11 @@ def _chosen(facts: Facts) -> Iterator[str]:
         yield "That no choice does better is not proven of all of them: see below."
 
 
-def _changed(facts: Facts) -> Iterator[str]:
+def _describe_change(facts: Facts) -> Iterator[str]:
     if facts.original is None:
         return
-    own, strata = facts.original.frame, facts.released.frame
-    columns = [own[name] for name in facts.names]
+    originals, strata = facts.original.frame, facts.released.frame
+    columns = [originals[name] for name in facts.names]
     columns += [strata[name] for name in facts.job.roles.stratum]
     before = combine_codes(map(encode_entries, columns))
     now = facts.audit.unique
@@ -243,13 +264,13 @@ def _changed(facts: Facts) -> Iterator[str]:
     of_them = " of them" if facts.what == "record" else ""
     after = f"{plural(now, facts.what)}{of_them} {is_or_are}" if now else "none is"
     yield (
-        f"Before, {format_share(_unique(before))} of the records were unique with "
-        "their "
+        f"Before, {format_share(_compute_unique_share(before))} of the records were "
+        "unique with their "
         f"combination; now {after}."
     )
 
 
-def _unique(labels: Labels) -> float:
+def _compute_unique_share(labels: Labels) -> float:
     sizes = np.bincount(labels)
     return float((sizes == 1).sum() / len(labels))
 

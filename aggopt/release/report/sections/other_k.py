@@ -11,7 +11,7 @@ from aggopt.core.types import F64, Labels
 from aggopt.data.table import Table
 from aggopt.measure import linkage
 from aggopt.release.audit.counts import combine_codes, encode_entries
-from aggopt.release.report.charts.scatter import Point, scatter
+from aggopt.release.report.charts.scatter import Point, draw_scatter
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.number_format import format_share, round_share
 from aggopt.release.report.parts import DataTable, Figure
@@ -44,20 +44,20 @@ def compare_other_k(facts: Facts) -> tuple[str | Figure, ...]:
     and no better than what a search finds.  Their figures are those that the release
     has, of values that could be published.
     """
-    k, found = facts.audit.k, facts.measures
-    why = _why_not(facts)
-    if why is not None or found is None:
+    k, measures = facts.audit.k, facts.measures
+    why = _explain_absence(facts)
+    if why is not None or measures is None:
         return (f"{why} To see what other k cost, run aggopt choose.",)
-    tried = list(_tried(facts))
+    tried = list(_try_each_k(facts))
     if len(tried) < 2:
         return ("There are too few records for groups of another size.",)
-    here = _Tried(k, round_share(found["il"]), round_share(found["linkage"]), 1.0)
+    here = _Tried(k, round_share(measures["il"]), round_share(measures["linkage"]), 1.0)
     if tried[0].linked is None:
-        here = _Tried(k, here.loss, None, found["linkage_limit"])
-    return _says(tried, k), BETTER, _figure(tried, here)
+        here = _Tried(k, here.loss, None, measures["linkage_limit"])
+    return _describe_costs(tried, k), BETTER, _draw_map(tried, here)
 
 
-def _why_not(facts: Facts) -> str | None:
+def _explain_absence(facts: Facts) -> str | None:
     if facts.original is None or facts.measures is None:
         return "Without the originals, or where nothing varies, nothing is compared."
     if facts.job.roles.unit:
@@ -72,10 +72,10 @@ def _why_not(facts: Facts) -> str | None:
     return f"For {size:,} values no other k is tried here." if size > MOST else None
 
 
-def _tried(facts: Facts) -> Iterator[_Tried]:
+def _try_each_k(facts: Facts) -> Iterator[_Tried]:
     from aggopt.partition import mdav
 
-    X, strata = _coordinates(facts)
+    X, strata = _compute_coordinates(facts)
     total = ((X - X.mean(axis=0)) ** 2).sum()
     stratum = np.empty(len(X), np.intp)
     for number, rows in enumerate(strata):
@@ -96,14 +96,14 @@ def _tried(facts: Facts) -> Iterator[_Tried]:
         yield _Tried(k, loss, linked, groups / len(X))
 
 
-def _coordinates(facts: Facts) -> tuple[F64, list[Labels]]:
+def _compute_coordinates(facts: Facts) -> tuple[F64, list[Labels]]:
     """Return the z-scores of complete records, and their rows by stratum."""
     table = cast(Table, facts.original)  # as of any report with this part
     plain = table.matrix()
-    there = ~np.isnan(plain).any(axis=1)
-    X = Scale.of(plain[there]).standardise(plain[there])
+    is_complete = ~np.isnan(plain).any(axis=1)
+    X = Scale.of(plain[is_complete]).standardise(plain[is_complete])
     names = facts.job.roles.stratum
-    rows = np.flatnonzero(there)
+    rows = np.flatnonzero(is_complete)
     if not names:
         return X, [np.arange(len(rows))]
     frame = facts.released.frame  # has strata as they are published
@@ -113,13 +113,22 @@ def _coordinates(facts: Facts) -> tuple[F64, list[Labels]]:
     return X, [part for part in parts if len(part)]
 
 
-def _figure(tried: list[_Tried], here: _Tried) -> Figure:
+def _draw_map(tried: list[_Tried], here: _Tried) -> Figure:
     risk = "at most linked" if here.linked is None else "linked one to one"
     points = [
-        Point(PLAIN, f"k = {t.k}", t.loss, t.risk, _said(PLAIN, t, risk), f"#k-{t.k}")
+        Point(
+            PLAIN,
+            f"k = {t.k}",
+            t.loss,
+            t.risk,
+            _describe_point(PLAIN, t, risk),
+            f"#k-{t.k}",
+        )
         for t in tried
     ]
-    own = Point(OWN, "", here.loss, here.risk, _said(OWN, here, risk), "#k-own")
+    release = Point(
+        OWN, "", here.loss, here.risk, _describe_point(OWN, here, risk), "#k-own"
+    )
     head = ["values", "k", "information lost", risk, "limit"]
     rows = [
         [PLAIN, t.k, format_share(t.loss), format_share(t.risk), format_share(t.limit)]
@@ -130,8 +139,8 @@ def _figure(tried: list[_Tried], here: _Tried) -> Figure:
     ids = [*(f"k-{t.k}" for t in tried), "k-own"]
     caption = f"Share of records {risk}, against information lost"
     table = DataTable(caption, head, rows, (1, 2, 3, 4), ids)
-    chart = scatter(
-        [*points, own],
+    chart = draw_scatter(
+        [*points, release],
         title=caption,
         x="information lost (IL)",
         y=risk,
@@ -140,17 +149,17 @@ def _figure(tried: list[_Tried], here: _Tried) -> Figure:
     return Figure(chart, caption, table)
 
 
-def _said(what: str, of: _Tried, risk: str) -> str:
-    loss, linked = format_share(of.loss), format_share(of.risk)
-    return f"{what}, k = {of.k}: {loss} lost, {linked} {risk}"
+def _describe_point(what: str, point: _Tried, risk: str) -> str:
+    loss, linked = format_share(point.loss), format_share(point.risk)
+    return f"{what}, k = {point.k}: {loss} lost, {linked} {risk}"
 
 
-def _says(tried: list[_Tried], k: int) -> str:
+def _describe_costs(tried: list[_Tried], k: int) -> str:
     """Say what each other k would cost, beside the same method for this k."""
     by_k = {t.k: t for t in tried}
     if k not in by_k:
         return "The points show what other k would cost."
-    own = by_k[k]
+    chosen = by_k[k]
     costs = [
         f"k = {t.k} would lose {format_share(t.loss)}, "
         f"with at most {format_share(t.limit)} linked"
@@ -158,9 +167,9 @@ def _says(tried: list[_Tried], k: int) -> str:
         if t.k != k
     ]
     return (
-        f"With plain group means, k = {k} loses {format_share(own.loss)} of the "
+        f"With plain group means, k = {k} loses {format_share(chosen.loss)} of the "
         "information, "
-        f"and no linkage finds more than {format_share(own.limit)} of the records; "
+        f"and no linkage finds more than {format_share(chosen.limit)} of the records; "
         f"{'; '.join(costs)}."
     )
 

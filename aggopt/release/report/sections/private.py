@@ -44,16 +44,16 @@ def make_private_section(facts: Facts) -> PrivateSection | None:
     if private is None:
         return None
     columns = list(facts.columns.values())
-    made = [[name, said] for name, said in private.made.items()]
+    rows = [[name, text] for name, text in private.made.items()]
     return PrivateSection(
-        points=tuple(_points(columns[:PANELS])),
-        worst=_worst(columns, facts, private),
+        points=tuple(_draw_points(columns[:PANELS])),
+        worst=_find_nearest(columns, facts, private),
         notes=private.notes,
-        made=DataTable("How the release was made", ["item", "value"], made),
+        made=DataTable("How the release was made", ["item", "value"], rows),
     )
 
 
-def _points(columns: list[ReportedColumn]) -> Iterator[Figure]:
+def _draw_points(columns: list[ReportedColumn]) -> Iterator[Figure]:
     for column in columns:
         both = column.both
         if both is None or not both[0].size:
@@ -66,10 +66,10 @@ def _points(columns: list[ReportedColumn]) -> Iterator[Figure]:
         says = f"{column.name}: released (up) against original (right)"
         rows = [[format_figure(a, 6), format_figure(b, 6)] for a, b in pairs[:WORST]]
         table = DataTable(says, ["original", "released"], rows, (1,))
-        yield Figure(_panel(says, pairs, low, high), says, table)
+        yield Figure(_draw_panel(says, pairs, low, high), says, table)
 
 
-def _panel(
+def _draw_panel(
     label: str, pairs: list[tuple[float, float]], low: float, high: float
 ) -> Markup:
     width = high - low or 1.0
@@ -83,12 +83,12 @@ def _panel(
     return svg.canvas(SIDE, SIDE, label, body)
 
 
-def _worst(
+def _find_nearest(
     columns: list[ReportedColumn], facts: Facts, private: Private
 ) -> DataTable | None:
     """Return the records that moved least, by their row in the input."""
     sides = [(column.before, column.after) for column in columns]
-    before = [own for own, _ in sides if own is not None]
+    before = [values for values, _ in sides if values is not None]
     if not before:
         return None
     X, Y = np.array(before).T, np.array([after for _, after in sides]).T

@@ -40,26 +40,27 @@ def summarise_proofs(facts: Facts) -> Proof:
     several = len(facts.groups) > 1
     groups = [
         f"{f'Groups of {name}' if several else 'The groups'}: "
-        f"{_of_groups(found, few=facts.few)}"
-        for name, found in facts.groups.items()
+        f"{_describe_groups(certificate, few=facts.few)}"
+        for name, certificate in facts.groups.items()
     ]
     rows = [
-        _row(name, found, few=facts.few) for name, found in facts.certificates.items()
+        _make_row(name, certificate, few=facts.few)
+        for name, certificate in facts.certificates.items()
     ]
-    more = _table(rows[SHOWN:]) if rows[SHOWN:] else None
-    how = facts.job.aggregation
-    margins = isinstance(how, Shifting) and how.draws_margins
-    return Proof(tuple(groups), margins, _table(rows[:SHOWN]), more)
+    more = _make_table(rows[SHOWN:]) if rows[SHOWN:] else None
+    aggregation = facts.job.aggregation
+    margins = isinstance(aggregation, Shifting) and aggregation.draws_margins
+    return Proof(tuple(groups), margins, _make_table(rows[:SHOWN]), more)
 
 
-def is_proven(found: Certificate) -> bool:
+def is_proven(certificate: Certificate) -> bool:
     """Whether no point is better, but for the tolerance of optimality."""
-    return found.gap is not None and found.gap <= PROVEN
+    return certificate.gap is not None and certificate.gap <= PROVEN
 
 
 def find_worst_gap(certificates: Mapping[str, Certificate]) -> float | None:
     """Return the largest gap; None where something has no bound, or is not solved."""
-    gaps = [found.gap for found in certificates.values()]
+    gaps = [certificate.gap for certificate in certificates.values()]
     if not gaps or None in gaps:
         return None
     return max(gap for gap in gaps if gap is not None)
@@ -77,35 +78,41 @@ def format_gap(number: float) -> str:
     return f"{mantissa} · 10{str(int(power)).translate(RAISED)}".replace("-", MINUS)
 
 
-def _of_groups(found: Certificate, *, few: bool) -> str:
-    said = "proven best: no partition has less squared error."
-    if is_proven(found):
-        return said
-    said = f"found by {found.solver}, not proven best"
-    if found.bound is None or found.gap is None:
-        return f"{said}; no bound is known."
-    if found.objective > 0 and not few:
-        less = max(found.objective - found.bound, 0.0) / found.objective
+def _describe_groups(certificate: Certificate, *, few: bool) -> str:
+    text = "proven best: no partition has less squared error."
+    if is_proven(certificate):
+        return text
+    text = f"found by {certificate.solver}, not proven best"
+    if certificate.bound is None or certificate.gap is None:
+        return f"{text}; no bound is known."
+    if certificate.objective > 0 and not few:
+        less = (
+            max(certificate.objective - certificate.bound, 0.0) / certificate.objective
+        )
         bound = format_upper_bound(less)
-        return f"{said}. At most {bound} of their squared error could be saved."
-    return f"{said}."
+        return f"{text}. At most {bound} of their squared error could be saved."
+    return f"{text}."
 
 
-def _row(name: str, found: Certificate, *, few: bool) -> list[str]:
+def _make_row(name: str, certificate: Certificate, *, few: bool) -> list[str]:
     """Return a row; sums over fewer than ten originals are not in it."""
-    claimed = "; a bound is claimed, not proven" if found.claimed else ""
-    ended = "optimal" if found.status is Status.OPTIMAL else found.status.value
+    claimed = "; a bound is claimed, not proven" if certificate.claimed else ""
+    ended = (
+        "optimal" if certificate.status is Status.OPTIMAL else certificate.status.value
+    )
     return [
         name,
-        "proven best" if is_proven(found) else f"{ended}, not proven best{claimed}",
-        "" if few else format_figure(found.objective),
-        "" if few else format_figure(found.bound),
-        "none" if found.gap is None else format_gap(found.gap),
-        format_gap(found.violation),
+        "proven best"
+        if is_proven(certificate)
+        else f"{ended}, not proven best{claimed}",
+        "" if few else format_figure(certificate.objective),
+        "" if few else format_figure(certificate.bound),
+        "none" if certificate.gap is None else format_gap(certificate.gap),
+        format_gap(certificate.violation),
     ]
 
 
-def _table(rows: list[list[str]]) -> DataTable:
+def _make_table(rows: list[list[str]]) -> DataTable:
     head = ["attribute", "ended", "objective", "bound", "gap", "constraints missed by"]
     return DataTable("Certificates of published values", head, rows, (2, 3, 4, 5))
 

@@ -77,17 +77,19 @@ def format_job(job: Job) -> str:
         for name, section in sections.get("attributes", {}).items()
         if name in job.released_roles.published
     }
-    shown = {name: _shown(sections[name]) for name in PUBLIC if name in sections}
+    shown = {
+        name: _filter_section(sections[name]) for name in PUBLIC if name in sections
+    }
     return tomlkit.dumps({n: s for n, s in shown.items() if s}).strip()
 
 
-def _shown(section: Any) -> Any:
+def _filter_section(section: Any) -> Any:
     """Return a section without what tells more than how, and without what is empty."""
     if isinstance(section, dict):
-        made = {k: _shown(v) for k, v in section.items() if k not in HIDDEN}
-        return {k: v for k, v in made.items() if v not in ({}, [], "")}
+        entries = {k: _filter_section(v) for k, v in section.items() if k not in HIDDEN}
+        return {k: v for k, v in entries.items() if v not in ({}, [], "")}
     if isinstance(section, list):
-        return [_shown(entry) for entry in section]
+        return [_filter_section(entry) for entry in section]
     if isinstance(section, str) and ".py:" in section:  # code of the user's
         return section.replace("\\", "/").rpartition("/")[2]
     return section
@@ -97,8 +99,8 @@ def list_advice(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what to do with a release: one word, and what it is about."""
     if facts.columns:
         weighted = "weighted " if facts.job.roles.weight else ""
-        yield from _of_moments(facts, weighted)
-    yield from _of_missing(facts)
+        yield from _describe_moments(facts, weighted)
+    yield from _describe_missing(facts)
     yield "With care:", SUBSETS
     if any(name not in facts.columns for name in facts.names):
         yield "With care:", "rare categories, which their group may have replaced."
@@ -107,25 +109,25 @@ def list_advice(facts: Facts) -> Iterator[tuple[str, str]]:
         if facts.job.strata.small == "merge":
             yield "With care:", f"comparisons between strata ({strata}): {MERGED}"
         else:
-            said = f"comparisons between strata ({strata}): no group straddles them."
-            yield "Safe:", said
+            text = f"comparisons between strata ({strata}): no group straddles them."
+            yield "Safe:", text
     if facts.job.roles.weight:
         yield "By weight:", WEIGHTED
     yield "Do not:", DISTINCT
     yield "Do not:", ERRORS
 
 
-def _of_missing(facts: Facts) -> Iterator[tuple[str, str]]:
+def _describe_missing(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what empty entries, or filled ones, are."""
     measured = COMPLETE if facts.measures else ""
-    yield from _of_filled(facts, measured)
+    yield from _describe_filled(facts, measured)
     holes = facts.audit.missing
     if holes is not None and holes.cells:
         many_are = plural(holes.cells, "value")
         yield "Missing:", f"{many_are} of quasi-identifiers. {EMPTY}{measured}"
 
 
-def _of_filled(facts: Facts, measured: str) -> Iterator[tuple[str, str]]:
+def _describe_filled(facts: Facts, measured: str) -> Iterator[tuple[str, str]]:
     """Yield which columns have values that were filled in, and how many."""
     if facts.filled:
         counts = ", ".join(f"{n} {format_count(c)}" for n, c in facts.filled.items())
@@ -137,7 +139,7 @@ def format_count(filled: int) -> str:
     return f"{filled:,}" if filled >= FEW else f"fewer than {FEW}"
 
 
-def _of_moments(facts: Facts, weighted: str) -> Iterator[tuple[str, str]]:
+def _describe_moments(facts: Facts, weighted: str) -> Iterator[tuple[str, str]]:
     """Yield what may be done with means and variances, of which some are kept."""
     keeps, moved = facts.job.aggregation.keeps, {*facts.filled, *facts.suppressed}
     names = [name for name in facts.columns if name in moved]
@@ -146,14 +148,14 @@ def _of_moments(facts: Facts, weighted: str) -> Iterator[tuple[str, str]]:
     but = f" Not of {', '.join(names)}: see below." if names else ""
     if "variance" in keeps:
         three = "means, variances and covariances"
-        kept = three if "covariance" in keeps else "means and variances"
-        yield "Safe:", f"{weighted}{kept} {UNCHANGED}{but}"
+        statistics = three if "covariance" in keeps else "means and variances"
+        yield "Safe:", f"{weighted}{statistics} {UNCHANGED}{but}"
     elif "mean" in keeps:
         yield "Safe:", f"{weighted}means {MEANS}{but}"
-        yield "Biased:", _shrinkage(facts)
+        yield "Biased:", _describe_shrinkage(facts)
 
 
-def _shrinkage(facts: Facts) -> str:
+def _describe_shrinkage(facts: Facts) -> str:
     """Say how much smaller variances are: of group means by the information lost."""
     loss = facts.information_loss
     if loss is None or loss.numbers is None:

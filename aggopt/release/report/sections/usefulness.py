@@ -57,17 +57,17 @@ def compare_usefulness(facts: Facts) -> Usefulness:
     order = order_by_loss(facts)
     numbers = [facts.columns[name] for name in order if name in facts.columns]
     moments, more_moments = make_moments_table(facts, numbers)
-    pair = _pair(facts, numbers)
+    pair = _make_pair(facts, numbers)
     related = find_related(facts.outcomes, pair.names if pair else ())
-    y = _complete(related[1], facts, pair) if related and pair else None
-    named = list(_distributions(facts, order[:SHOWN]))
+    y = _select_complete(related[1], facts, pair) if related and pair else None
+    figures = list(_draw_distributions(facts, order[:SHOWN]))
     return Usefulness(
-        distributions=tuple(named),
+        distributions=tuple(figures),
         more=max(len(order) - SHOWN, 0),
         moments=moments,
         more_moments=more_moments,
         by_stratum=make_stratum_table(facts, numbers),
-        kept=_kept(facts, order),
+        kept=_make_categories_table(facts, order),
         correlations=draw_correlations(_with(pair, related, y)) if pair else None,
         regression=draw_regression(related[0], y, pair)
         if related and pair and y is not None
@@ -82,46 +82,48 @@ def order_by_loss(facts: Facts) -> list[str]:
     """
     if facts.original is None:
         return list(facts.names)
-    lost = {name: round_share(_lost(facts, name)) for name in facts.names}
+    lost = {name: round_share(_compute_loss(facts, name)) for name in facts.names}
     if len(lost) <= SHOWN:
         return list(facts.names)
     return sorted(facts.names, key=lambda name: -lost[name])
 
 
-def _lost(facts: Facts, name: str) -> float:
+def _compute_loss(facts: Facts, name: str) -> float:
     """Return the share of an attribute's variance, or of its categories, that moved."""
     if name not in facts.columns:
-        return 1.0 - _same(facts, name)
+        return 1.0 - _compute_same_share(facts, name)
     both = facts.columns[name].both
     if both is None or not both[0].size or both[0].std() == 0:
         return 0.0
     return float(((both[0] - both[1]) ** 2).mean() / both[0].var())
 
 
-def _same(facts: Facts, name: str) -> float:
+def _compute_same_share(facts: Facts, name: str) -> float:
     both = cast(Table, facts.original), facts.released  # as of any with this part
     one, other = (table.frame[name].to_list() for table in both)
     same = sum(str(a) == str(b) for a, b in zip(one, other, strict=True))
     return same / len(one)
 
 
-def _distributions(facts: Facts, names: list[str]) -> Iterator[Figure]:
+def _draw_distributions(facts: Facts, names: list[str]) -> Iterator[Figure]:
     for name in names:
-        found = draw_distribution(name, facts.original, facts.released)
-        if found is not None:
-            yield found
+        distribution = draw_distribution(name, facts.original, facts.released)
+        if distribution is not None:
+            yield distribution
 
 
-def _kept(facts: Facts, order: list[str]) -> DataTable | None:
+def _make_categories_table(facts: Facts, order: list[str]) -> DataTable | None:
     names = [name for name in order if name not in facts.columns]
     if not names or facts.original is None:
         return None
-    there = facts.original.frame.select(*names)
-    known = {name: len(there) - there[name].null_count() for name in names}
+    original = facts.original.frame.select(*names)
+    counts = {name: len(original) - original[name].null_count() for name in names}
     rows = [
         [
             name,
-            format_share(round_share(_same(facts, name))) if known[name] >= FEW else "",
+            format_share(round_share(_compute_same_share(facts, name)))
+            if counts[name] >= FEW
+            else "",
         ]
         for name in names
     ]
@@ -129,12 +131,12 @@ def _kept(facts: Facts, order: list[str]) -> DataTable | None:
     return DataTable(caption, ["attribute", "as in the originals"], rows, (1,))
 
 
-def _pair(facts: Facts, numbers: list[ReportedColumn]) -> Related | None:
+def _make_pair(facts: Facts, numbers: list[ReportedColumn]) -> Related | None:
     before = {c.name: c.before for c in numbers if c.before is not None}
     return Related.of(before, {c.name: c.after for c in numbers}) if before else None
 
 
-def _complete(y: F64, facts: Facts, pair: Related) -> F64 | None:
+def _select_complete(y: F64, facts: Facts, pair: Related) -> F64 | None:
     """Return the outcome of the records that miss nothing; None where some do."""
     return y if pair.n == len(y) else None
 
