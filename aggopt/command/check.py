@@ -36,7 +36,7 @@ from aggopt.data.readers.read import read_as_text
 from aggopt.encoding import AttributeType
 from aggopt.encoding._encode import describe_codes
 from aggopt.engine.resource_check import RunNeeds
-from aggopt.errors import AggoptError, MemoryLimitError, toml_key
+from aggopt.errors import AggoptError, MemoryLimitError, TableError, toml_key
 from aggopt.job import AttributeSection, Job
 from aggopt.job.engine_section import Engine
 from aggopt.job.release_job import read_job_of_release, read_stated_roles
@@ -50,6 +50,7 @@ from aggopt.pipeline.prepare.memory_check import (
 from aggopt.release.audit.risk_limits import describe_unsure_limits
 
 PUBLISHED = ("confidential", "other")  # as they are
+MOST = 5000  # columns: 2 ms of processor time each were measured
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
 
 
@@ -119,6 +120,13 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
         wrong.append(Obstacle.of(error))
     if table is None or how is None:
         return Checked(None, (), tuple(wrong), (), code=wrong[0].code)
+    require_few_columns(
+        path,
+        table.num_columns,
+        MOST,
+        "check reads",
+        "check a file with some of the columns; aggopt mask makes the same checks.",
+    )
     if job is not None:
         require_memory_to_read(len(table), job)
     seen = tuple(profile_columns(table, how if has_text_entries(path) else None))
@@ -140,6 +148,22 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
         notes += tuple(_lost_in_csv(table, columns))
     every = (*wrong, *found)
     return Checked(len(table), columns, every, notes, code=codes[0] if codes else 0)
+
+
+def require_few_columns(
+    path: Path, columns: int, most: int, reads: str, fix: str
+) -> None:
+    """Refuse a table of more than `most` columns, which a command `reads`.
+
+    Raises
+    ------
+    TableError
+        It would take minutes.
+    """
+    if columns > most:
+        raise TableError(
+            f"{path.name} has {columns} columns, and {reads} {most} at most.", fix=fix
+        )
 
 
 def notes_on_columns(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from aggopt.command.check import require_few_columns
 from aggopt.command.check_parts import obstacles_of_engine
 from aggopt.command.collect_errors import Obstacle, dropped, obstacles
 from aggopt.command.missing_policies import FILLED, REFUSED, Policy, proposed_policy
@@ -39,16 +40,6 @@ NOTHING_TO_MASK = Obstacle(
     "No column is proposed as quasi-identifier, and these are what is masked.",
     "move there what others may know of a person.",
 )
-
-
-def _require_few(path: Path, table: pa.Table) -> None:
-    if table.num_columns > MOST:
-        raise TableError(
-            f"{path.name} has {table.num_columns} columns, and init looks at "
-            f"{MOST} at most.",
-            fix="run it on a file with some of the columns, and name the others in the "
-            "job it writes.",
-        )
 
 
 @dataclass(frozen=True)
@@ -105,7 +96,14 @@ def draft(
     else:
         sample, how = sample_with_dialect(path, separator, decimal, encoding)
     table = sample.table.unify_dictionaries() if folder else sample.table
-    _require_few(path, table)
+    require_few_columns(
+        path,
+        table.num_columns,
+        MOST,
+        "init looks at",
+        "run it on a file with some of the columns, and name the others in the job it "
+        "writes.",
+    )
     _require_header(path, table)
     seen = profile_columns(table, how if has_text_entries(path) else None)
     proposed = proposals(seen, Structure.of(table))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import Bool
@@ -208,7 +207,9 @@ def _find_estimable(design: Floats) -> Bool:
     """
     norms = np.linalg.norm(design, axis=0)
     triangle = np.linalg.qr(design / np.where(norms > 0, norms, 1.0), mode="r")
-    directions = linalg.null_space(triangle, rcond=len(design) * np.finfo(float).eps)
+    from scipy.linalg import null_space
+
+    directions = null_space(triangle, rcond=len(design) * np.finfo(float).eps)
     estimable: Bool = (np.abs(directions) < DEPENDENT).all(axis=1)
     return estimable
 
