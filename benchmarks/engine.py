@@ -193,7 +193,7 @@ def run_levels(case: list[int]) -> dict[str, Any]:
     """Return the estimate and the peak of a run, in this process alone."""
     from aggopt.engine.resource_check import estimate_needs
     from aggopt.engine.run import set_block_partition
-    from aggopt.engine.steps.count_levels import levels_of_folder
+    from aggopt.engine.steps.count_levels import iterate_folder_levels
     from aggopt.engine.storage.input_parts import InputFolder
 
     n, block, d, *levels = case
@@ -207,7 +207,7 @@ def run_levels(case: list[int]) -> dict[str, Any]:
             engine={"name": "local", "block": block},
         )
         before, parts = seconds(), InputFolder.of(at)
-        known = dict(levels_of_folder(parts, asked))
+        known = dict(iterate_folder_levels(parts, asked))
         needs = estimate_needs(parts, set_block_partition(asked), known)  # type: ignore[arg-type]
         aggopt.mask(at, asked, out=Path(folder) / "out")
     return {

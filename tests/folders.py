@@ -11,7 +11,7 @@ import aggopt
 from aggopt import Job
 from aggopt.engine.run import set_block_partition
 from aggopt.partition.shared.result import Block, Partition
-from aggopt.pipeline.mask import release_partitioned
+from aggopt.pipeline.mask import publish_partitioned
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import Partitions
 from aggopt.solvers import Certificate, Status
@@ -106,8 +106,8 @@ def of_same_groups(
     columns = tuple(range(len(asked.roles.quasi_identifier)))
     made = Partitions((Block(columns, Partition(labels, proof)),), kept)
     plain = set_block_partition(Job(**{**dict(asked), "engine": {}}))
-    return release_partitioned(
-        partition_table(own, plain, None, known=SECRET, made=made),
+    return publish_partitioned(
+        partition_table(own, plain, None, secret=SECRET, groups=made),
         lambda step, share: None,
     )
 

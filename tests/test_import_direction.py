@@ -69,7 +69,7 @@ STAGES = {  # the same for the folders and files of a room
     ),
 }
 REFUSING = ("pipeline",)  # rooms in which a file refuses or works, and does not do both
-CHECKED_IN_TURN = {"aggopt.pipeline.validate.preflight_checks": {"preflight_checks"}}
+CHECKED_IN_TURN = {"aggopt.pipeline.validate.preflight_checks": {"list_checks"}}
 
 
 def modules() -> dict[str, Path]:

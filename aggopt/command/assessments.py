@@ -99,11 +99,11 @@ def assess(
     from aggopt.engine.folder_review import find_release
     from aggopt.job.release_job import read_job_of_release
     from aggopt.pipeline.prepare.inputs import load_job
-    from aggopt.pipeline.review.review_release import review_source
+    from aggopt.pipeline.review.review_release import assess_source
 
     asked = load_job(read_job_of_release(job), trust)
     both = find_release(table, masked, same_order=same_order, private=private)
-    found = review_source(both, asked)
+    found = assess_source(both, asked)
     _told(found, show.review, as_json=as_json, holds=found.holds)
 
 
@@ -144,8 +144,8 @@ def risk(
     from aggopt.job import Risk
     from aggopt.job.release_job import read_job_of_release
     from aggopt.pipeline.prepare.inputs import load_job
-    from aggopt.pipeline.review.original_risk import original_risk
-    from aggopt.pipeline.review.review_release import review_source
+    from aggopt.pipeline.review.original_risk import measure_original_risk
+    from aggopt.pipeline.review.review_release import assess_source
 
     path = masked if job is None else job
     require_no_table(context, path)
@@ -161,11 +161,11 @@ def risk(
     asked = asked.model_copy(update={"risk": wanted})
     if job is None:
         _require_release(target=target, same_order=same_order, private=private)
-        found = original_risk(read_original(table, asked), asked)
+        found = measure_original_risk(read_original(table, asked), asked)
         _told(found, show_risk.original, as_json=as_json)
         return
     both = find_release(table, masked, same_order=same_order, private=private)
-    reviewed = review_source(both, asked)
+    reviewed = assess_source(both, asked)
     _told(reviewed, show_risk.risk, as_json=as_json, holds=reviewed.holds)
 
 

@@ -12,7 +12,7 @@ from aggopt.command.collect_errors import Obstacle
 from aggopt.core.columns import REFUSE
 from aggopt.core.plural import plural
 from aggopt.data.readers.column_profile import NOTHING, ColumnProfile, describe_type
-from aggopt.engine.mask import override_engine
+from aggopt.engine.mask import replace_engine_keys
 from aggopt.engine.resource_check import (
     estimate_needs,
     largest_block,
@@ -20,12 +20,12 @@ from aggopt.engine.resource_check import (
 )
 from aggopt.engine.run import set_block_partition
 from aggopt.engine.state.category_levels import Levels
-from aggopt.engine.steps.count_levels import levels_of_folder
+from aggopt.engine.steps.count_levels import iterate_folder_levels
 from aggopt.engine.steps.weights import add_merging_for_dominance
 from aggopt.engine.storage.input_parts import (
     InputFolder,
+    count_missing_in_footers,
     is_folder_or_pattern,
-    missing_counts_of_footers,
 )
 from aggopt.engine.supported_settings import (
     find_unsupported,
@@ -38,7 +38,7 @@ from aggopt.job import Job
 from aggopt.job.release_job import has_engine, read_job_of_release, read_stated_roles
 from aggopt.pipeline.prepare.inputs import load_job
 from aggopt.pipeline.prepare.memory_check import GROUPED, NUMBER
-from aggopt.pipeline.validate.rare_categories import require_frequent
+from aggopt.pipeline.validate.categories import require_frequent
 
 NO_ENGINE = Obstacle(
     "A folder is masked by an engine, and none is named.",
@@ -49,7 +49,7 @@ NO_ENGINE = Obstacle(
 def is_for_engine(table: Path, file: Path, engine: str | None) -> bool:
     """Whether a table is in parts, or --engine or the job names who masks it."""
     try:
-        named = override_engine(file, name=engine).engine.name != "memory"
+        named = replace_engine_keys(file, name=engine).engine.name != "memory"
     except AggoptError:
         named = False
     return named or is_folder_or_pattern(table)
@@ -67,7 +67,9 @@ def checked_parts(
     parts: InputFolder | None = None
     try:
         job = (
-            override_engine(file, name=engine) if engine else read_job_of_release(file)
+            replace_engine_keys(file, name=engine)
+            if engine
+            else read_job_of_release(file)
         )
         job = load_job(job, trust)
     except AggoptError as error:
@@ -82,12 +84,12 @@ def checked_parts(
         wrong += obstacles_of_engine(job)
     if parts is None:
         return Checked(None, (), tuple(wrong), (), code=wrong[0].code)
-    missing = missing_counts_of_footers(parts)
+    missing = count_missing_in_footers(parts)
     levels: dict[str, Levels] = {}
     if job is not None:
         wrong += _of_parts(job, parts)
         wrong += _of_missing(job, missing)
-        for name, found in levels_of_folder(parts, job):
+        for name, found in iterate_folder_levels(parts, job):
             if isinstance(found, Levels):
                 levels[name] = found
             else:

@@ -33,17 +33,20 @@ from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.roles import Roles
 from aggopt.pipeline.aggregate.units_and_records import split_job
 from aggopt.pipeline.partition.partition_table import partition_table
-from aggopt.pipeline.prepare.attribute_blocks import find_blocks
 from aggopt.pipeline.prepare.defaults import (
     add_repair_for_search,
     count_widest_block,
     set_category_method,
 )
 from aggopt.pipeline.prepare.inputs import read_table
-from aggopt.pipeline.prepare.record_requests import category_requests, number_requests
+from aggopt.pipeline.prepare.job_settings import find_blocks
+from aggopt.pipeline.prepare.record_requests import (
+    read_category_requests,
+    read_number_requests,
+)
 from aggopt.pipeline.validate.categories import CATEGORY_CHECKS, require_category_method
 from aggopt.pipeline.validate.distance_requests import require_all_read
-from aggopt.pipeline.validate.preflight_checks import OF_K, preflight_checks
+from aggopt.pipeline.validate.preflight_checks import OF_K, list_checks
 from aggopt.pipeline.validate.units import require_uniform_settings
 from aggopt.pipeline.waves.earlier_groups import add_earlier_groups
 
@@ -225,7 +228,7 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
             if check not in OF_K or job.privacy.k <= n:
                 yield from _caught(check, job, whole)
     yield from _caught(require_uniform_settings, job)
-    for each in preflight_checks(whole, X, job, columns, strata, units):
+    for each in list_checks(whole, X, job, columns, strata, units):
         if job.privacy.k <= n or each.func not in OF_K:
             yield from _caught(each)
     yield from _caught(add_earlier_groups, job, whole, strata, units)
@@ -243,7 +246,7 @@ def _encoded(whole: Table, X: Floats, job: Job) -> Floats | Encoded:
 def _of_wishes(job: Job, whole: Table, X: Floats) -> Iterator[Obstacle]:
     """Yield what is wrong with wishes, of numbers and of categories."""
     how = job.aggregation
-    yield from _caught(category_requests, job, whole)
+    yield from _caught(read_category_requests, job, whole)
     yield from _caught(require_all_read, job)
     if not isinstance(how, Shifting) or not whole.numeric:
         return
@@ -251,7 +254,7 @@ def _of_wishes(job: Job, whole: Table, X: Floats) -> Iterator[Obstacle]:
     for key in ("delta", "importance"):
         yield from _caught(resolve_request, getattr(how, key), whole, Z, key)
     if job.privacy.k <= len(X):
-        yield from _caught(number_requests, whole, X, job)
+        yield from _caught(read_number_requests, whole, X, job)
 
 
 def _tried(check: Callable[..., T], *given: object) -> tuple[T | None, list[Obstacle]]:

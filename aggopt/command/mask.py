@@ -62,14 +62,14 @@ def mask(
     files, or a pattern such as "in/*.parquet"; OUT is a new folder, which you may
     publish, and the folder OUT.private is for you alone.
     """
-    from aggopt.engine.mask import override_engine
+    from aggopt.engine.mask import replace_engine_keys
     from aggopt.engine.storage.input_parts import require_one_file
     from aggopt.pipeline.mask import mask as masked
     from aggopt.release.files.output_paths import ReleaseFiles
     from aggopt.release.files.type_support import require_types
 
     named = {"name": engine, "jobs": jobs, "workers": workers, "scheduler": scheduler}
-    asked = override_engine(job, **named, resume=resume)
+    asked = replace_engine_keys(job, **named, resume=resume)
     if asked.engine.name != "memory":
         require_fresh(overwrite, private, report)
         mask_folder(table, asked, out, trust, as_json=as_json)
@@ -104,13 +104,13 @@ def repeat(
     as_json: AsJson = False,
 ) -> None:
     """Make the release of MANIFEST from TABLE again, with the same bytes, or refuse."""
-    from aggopt.pipeline.review.repeat import repeat_release
+    from aggopt.pipeline.review.repeat import remake_release
     from aggopt.release.files.output_paths import ReleaseFiles
 
     places = ReleaseFiles.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, manifest))
     with console.progress(quiet=as_json) as report:
-        release, written = repeat_release(
+        release, written = remake_release(
             manifest, table, out, progress=report, trust=trust
         )
         files = console.release(

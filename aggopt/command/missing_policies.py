@@ -15,9 +15,9 @@ from aggopt.data.readers.column_profile import ColumnProfile
 from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import impute_means
 from aggopt.job import Job, Missing
-from aggopt.pipeline.prepare.attribute_blocks import find_blocks
 from aggopt.pipeline.prepare.inputs import read_table
-from aggopt.pipeline.prepare.value_patterns import (
+from aggopt.pipeline.prepare.job_settings import find_blocks
+from aggopt.pipeline.prepare.prepared_table import (
     join_patterns,
     join_patterns_within_strata,
 )

@@ -21,7 +21,7 @@ from aggopt.encoding.iso_text import is_date_text
 from aggopt.errors import AggoptError
 from aggopt.job import AttributeSection, Job
 from aggopt.job.roles import Roles
-from aggopt.pipeline.partition.requirements import (
+from aggopt.pipeline.partition.methods import (
     read_confidential as read_confidential,
 )
 from aggopt.pipeline.validate.missing_values import require_values

@@ -84,10 +84,10 @@ def report(
     with console.progress(quiet=as_json), trust_files(trust):
         if masked.is_dir():
             _require_public(private)
-            where = {"private": manifests, "asked": job, "originals": table}
+            where = {"private": manifests, "job_file": job, "originals": table}
             facts = read_folder_report(masked, **where)
         else:
-            where = {"folder": manifests, "asked": job, "original": table}
+            where = {"folder": manifests, "job_file": job, "original": table}
             facts = read_report_data(masked, private=private, **where)
         with interrupts.result(f"{out.name} is written"):
             write_page(facts, out, overwrite=overwrite)
@@ -111,12 +111,12 @@ def _require_order(table: Path, masked: Path, manifests: Path | None) -> None:
 
 
 def _has_manifest(path: Path, manifests: Path | None) -> bool:
-    from aggopt.engine.runs.journal import private_folder
+    from aggopt.engine.runs.journal import make_private_path
     from aggopt.engine.storage.manifest_file import MANIFEST
     from aggopt.release.files.output_paths import ReleaseFiles
 
     if path.is_dir():
-        return ((manifests or private_folder(path)) / MANIFEST).exists()
+        return ((manifests or make_private_path(path)) / MANIFEST).exists()
     return ReleaseFiles.beside(path, manifests).manifest.exists()
 
 

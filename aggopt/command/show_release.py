@@ -52,7 +52,7 @@ def said(
 
 def said_of_folder(release: "FolderRelease", width: int | None = None) -> list[str]:
     """Return the lines of a release that is a folder, as `said` those of a table."""
-    from aggopt.engine.reduce.measure_names import LOSSES
+    from aggopt.engine.reduce.certificates import LOSSES
     from aggopt.engine.storage.manifest_file import MANIFEST
 
     audit, manifest = release.audit, release.private / MANIFEST

@@ -7,12 +7,11 @@ from typing import Any
 
 from aggopt.core.plural import plural
 from aggopt.engine.folder_release import FolderRelease
-from aggopt.engine.reduce.certificates import FolderCertificates
-from aggopt.engine.reduce.measure_names import GROUPS
+from aggopt.engine.reduce.certificates import GROUPS, FolderCertificates
 from aggopt.engine.runs.journal import PACKAGES
 from aggopt.engine.state.run_state import BlockState
-from aggopt.engine.steps.weights import note_on_weights
-from aggopt.engine.storage.input_parts import first_records
+from aggopt.engine.steps.weights import describe_folder_weights
+from aggopt.engine.storage.input_parts import find_first_records
 from aggopt.engine.storage.scratch_files import load_state
 from aggopt.job import Job, P3m
 from aggopt.pipeline.aggregate import margins
@@ -35,8 +34,8 @@ def make_folder_release(
     }
     certificates = {GROUPS: proofs.partition, **proofs.attributes()}
     strata = None if config.strata is None else load_state(config.strata)
-    notes = _notes(proofs, audit, config)
-    known = {
+    notes = _list_notes(proofs, audit, config)
+    entries = {
         "blocks": len(config.blocks),
         "audit": audit.to_dict(),
         "measures": measures,
@@ -49,7 +48,7 @@ def make_folder_release(
     return FolderRelease(
         path=out,
         private=private,
-        manifest=_made(proofs, config) | known,
+        manifest=_describe_input(proofs, config) | entries,
         audit=audit,
         certificates=certificates,
         measures=measures,
@@ -57,26 +56,26 @@ def make_folder_release(
     )
 
 
-def _notes(
+def _list_notes(
     proofs: FolderCertificates, audit: Audit, config: BlockState
 ) -> tuple[str, ...]:
     """Return the notes of the release."""
     strata = None if config.strata is None else load_state(config.strata)
     return (
         *audit.disclosures,
-        *_of_margins(config.job),
+        *_describe_margins(config.job),
         *config.reasons,
         *(strata.notes if strata else ()),
-        *note_on_weights(config),
+        *describe_folder_weights(config),
         *proofs.categories.notes(),
-        *_of_holes(audit),
+        *_describe_missing(audit),
         "Linkage and interval disclosure are not measured: they compare all records, "
         "as aggopt assess does, of folders that fit memory.",
-        _of_blocks(config, proofs.groups.n),
+        _describe_blocks(config, proofs.groups.n),
     )
 
 
-def _made(proofs: FolderCertificates, config: BlockState) -> dict[str, Any]:
+def _describe_input(proofs: FolderCertificates, config: BlockState) -> dict[str, Any]:
     """Return the part of the manifest on the input and the settings."""
     drifts = proofs.figures.drifts(config)
     return {
@@ -85,7 +84,7 @@ def _made(proofs: FolderCertificates, config: BlockState) -> dict[str, Any]:
         "job": config.job.model_dump(mode="json", by_alias=True),
         "code": [origin.to_dict() for origin in config.job.code],
         "input": {
-            "files": sorted(first_records(config.pieces)),
+            "files": sorted(find_first_records(config.pieces)),
             "records": sum(piece.records for piece in config.pieces),
         },
         "order": SHUFFLED,
@@ -93,25 +92,27 @@ def _made(proofs: FolderCertificates, config: BlockState) -> dict[str, Any]:
     }
 
 
-def _of_blocks(config: BlockState, n: int) -> str:
+def _describe_blocks(config: BlockState, n: int) -> str:
     """Return the description of the blocks within which groups were searched."""
     blocks = len(config.blocks)
-    each = n // blocks
-    return f"Groups were made in {plural(blocks, 'block')} of about {each} records."
+    block_size = n // blocks
+    return (
+        f"Groups were made in {plural(blocks, 'block')} of about {block_size} records."
+    )
 
 
-def _of_holes(audit: Audit) -> tuple[str, ...]:
+def _describe_missing(audit: Audit) -> tuple[str, ...]:
     """Return the notes on missing values."""
     if audit.missing is None:
         return ()
-    said = "Information loss is that of the values that are there and published."
-    own = () if audit.missing.suppressed is None else (said,)
-    return (*audit.missing.notes, *own)
+    text = "Information loss is that of the values that are there and published."
+    suppressed = () if audit.missing.suppressed is None else (text,)
+    return (*audit.missing.notes, *suppressed)
 
 
-def _of_margins(job: Job) -> tuple[str, ...]:
+def _describe_margins(job: Job) -> tuple[str, ...]:
     """Return the notes on the distances that records request."""
-    how = job.aggregation
-    if not isinstance(how, P3m):
+    aggregation = job.aggregation
+    if not isinstance(aggregation, P3m):
         return ()
-    return (margins.WARNING if how.margin == 0 else margins.ASKED,)
+    return (margins.WARNING if aggregation.margin == 0 else margins.ASKED,)

@@ -74,8 +74,8 @@ class FolderRelease:
         from aggopt.release.report.release_report import require_place, write_page
 
         require_place(Path(path), overwrite=overwrite)
-        there = None if originals is None else Path(originals)
-        facts = read_folder_report(self.path, private=self.private, originals=there)
+        folder = None if originals is None else Path(originals)
+        facts = read_folder_report(self.path, private=self.private, originals=folder)
         return write_page(facts, Path(path), overwrite=overwrite)
 
     def __repr__(self) -> str:

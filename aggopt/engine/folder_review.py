@@ -16,10 +16,10 @@ from aggopt.data.formats.parquet import check_parquet
 from aggopt.data.readers.labelled_columns import apply_declared_types
 from aggopt.data.readers.read import read_file, read_release_as_text
 from aggopt.data.table import Table
-from aggopt.engine.runs.journal import private_folder
+from aggopt.engine.runs.journal import make_private_path
 from aggopt.engine.storage.input_parts import (
     InputFolder,
-    first_records,
+    find_first_records,
     is_folder_or_pattern,
 )
 from aggopt.engine.storage.manifest_file import (
@@ -56,7 +56,7 @@ def find_release(
 def read_whole(
     path: Path,
     roles: Roles,
-    how: Input,
+    input_section: Input,
     attributes: Mapping[str, AttributeSection],
 ) -> pa.Table:
     """Return all records of a folder of Parquet files as one table; or those of a file.
@@ -67,10 +67,10 @@ def read_whole(
         As `InputFolder.of`; or as `read_file`.
     """
     if not is_folder_or_pattern(path):
-        return read_file(path, roles, how, attributes)
+        return read_file(path, roles, input_section, attributes)
     parts = InputFolder.of(path)
-    whole = pa.concat_tables(parts.blocks()).unify_dictionaries()
-    return apply_declared_types(whole, roles, attributes)
+    rows = pa.concat_tables(parts.blocks()).unify_dictionaries()
+    return apply_declared_types(rows, roles, attributes)
 
 
 def read_original(path: Path, job: Job) -> pa.Table | Path:
@@ -119,7 +119,7 @@ class TwoFolders:
 
     @property
     def _key_folder(self) -> Path:
-        return self.private or private_folder(self._folder)
+        return self.private or make_private_path(self._folder)
 
     @property
     def _manifest(self) -> Path:
@@ -135,10 +135,10 @@ class TwoFolders:
         """
         self._require_turn()
         require_fitting(self.original, self.released)
-        there = None
+        column = None
         if not self.same_order and self._manifest.exists():
-            there = pa.chunked_array([self._released_numbers >= 0])
-        return read_pair(self.original, self.released, job, there, read_whole)
+            column = pa.chunked_array([self._released_numbers >= 0])
+        return read_pair(self.original, self.released, job, column, read_whole)
 
     def places(self, n: int) -> Labels:
         """Return the place of each of n original records in the release (n,).
@@ -170,20 +170,20 @@ class TwoFolders:
     def _released_numbers(self) -> I64:
         """The place of each original record in the release, -1 if it has none."""
         self._require_same()
-        firsts = first_records(self._originals.pieces)
-        found, before = np.full(self._originals.records, -1), 0
+        firsts = find_first_records(self._originals.pieces)
+        result, before = np.full(self._originals.records, -1), 0
         for path in sorted(self._key_folder.glob("key-*.parquet")):
             try:
                 numbers, place = _read_key(path, firsts)
-                found[numbers] = before + place
+                result[numbers] = before + place
             except (KeyError, IndexError, pa.ArrowException, OSError):
                 raise self._other_key() from None
             before += len(place)
-        return found
+        return result
 
     def _require_turn(self) -> None:
         """Refuse a release in the place of the table that it was made from."""
-        swapped = private_folder(self.original) / MANIFEST
+        swapped = make_private_path(self.original) / MANIFEST
         if swapped.exists() and not self._manifest.exists():
             raise TableError(
                 f"{self.original} is a release: {swapped} says how it was made.",
@@ -219,8 +219,11 @@ class TwoFolders:
         require_described(self._folder, self._manifest)
         stated = read_manifest_or_none(self._manifest, "input")
         parts = self._originals
-        seen = {"files": sorted(first_records(parts.pieces)), "records": parts.records}
-        if stated != seen:
+        counts = {
+            "files": sorted(find_first_records(parts.pieces)),
+            "records": parts.records,
+        }
+        if stated != counts:
             raise TableError(
                 f"{self.original} does not hold the files that {self._manifest} "
                 "describes.",

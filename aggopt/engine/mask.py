@@ -9,12 +9,12 @@ from typing import Any, overload
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.engine.executors.local import Executor, start_processes
 from aggopt.engine.folder_release import FolderRelease
-from aggopt.engine.run import release_folder
+from aggopt.engine.run import mask_parts
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.job.engine_section import ENGINES
 from aggopt.pipeline.mask import mask as in_memory
-from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
+from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress
 from aggopt.release.release import Release
 
 
@@ -129,21 +129,23 @@ def mask(
     if out is None:
         _require_memory(engine, client, keys)
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
-    asked = load_job(override_engine(job, name=engine, **keys), trust).contained()
-    _require_sent(asked)
-    on_progress = progress_or_noop(progress)
-    folder = _pattern(data)
-    with _open_executor(asked, client, on_progress) as carrier:
-        return release_folder(folder, asked, Path(out), carrier, on_progress, secret)
+    loaded_job = load_job(
+        replace_engine_keys(job, name=engine, **keys), trust
+    ).contained()
+    _require_sent(loaded_job)
+    on_progress = read_progress(progress)
+    folder = _read_pattern(data)
+    with _open_executor(loaded_job, client, on_progress) as carrier:
+        return mask_parts(folder, loaded_job, Path(out), carrier, on_progress, secret)
 
 
 def _require_memory(engine: str | None, client: Any, keys: Mapping[str, Any]) -> None:
     """Refuse engine settings if no folder is to be written."""
-    said = ", ".join(key for key, value in keys.items() if value is not None)
-    if said:
+    text = ", ".join(key for key, value in keys.items() if value is not None)
+    if text:
         raise JobError(
-            f"Settings of an engine are named ({said}), and no folder to write.",
-            fix=f'name it: out = "masked"; or leave {said} out.',
+            f"Settings of an engine are named ({text}), and no folder to write.",
+            fix=f'name it: out = "masked"; or leave {text} out.',
         )
     if engine not in (None, "memory") or client is not None:
         raise JobError(
@@ -164,7 +166,7 @@ def _require_sent(job: Job) -> None:
         ) from None
 
 
-def _pattern(data: Any) -> str | Path:
+def _read_pattern(data: Any) -> str | Path:
     if isinstance(data, str | Path):
         return data
     raise JobError(
@@ -173,7 +175,7 @@ def _pattern(data: Any) -> str | Path:
     )
 
 
-def override_engine(job: Job | str | Path, **keys: Any) -> Job:
+def replace_engine_keys(job: Job | str | Path, **keys: Any) -> Job:
     """Return the job with keys of [engine] in place of its own; None leaves its own.
 
     Raises
@@ -181,14 +183,14 @@ def override_engine(job: Job | str | Path, **keys: Any) -> Job:
     JobError
         As a job with these keys.
     """
-    said = {key: value for key, value in keys.items() if value is not None}
-    if "name" in said:
-        require_known("engine", said["name"], ENGINES)
+    given_keys = {key: value for key, value in keys.items() if value is not None}
+    if "name" in given_keys:
+        require_known("engine", given_keys["name"], ENGINES)
     if isinstance(job, str | Path):
-        return Job.read(job, engine=said)
-    if not said or not isinstance(job, Job):
+        return Job.read(job, engine=given_keys)
+    if not given_keys or not isinstance(job, Job):
         return job
-    section = job.engine.model_dump(exclude_unset=True) | said
+    section = job.engine.model_dump(exclude_unset=True) | given_keys
     return Job(**{**dict(job), "engine": section})
 
 
@@ -209,8 +211,8 @@ def _open_executor(job: Job, client: Any, on_progress: Progress) -> Iterator[Exe
         with start_processes(engine.jobs) as carrier:
             yield carrier
         return
-    from aggopt.engine.executors.dask_cluster import connect  # an extra
+    from aggopt.engine.executors.dask_cluster import connect_to_dask  # an extra
 
     on_progress("start workers" if engine.workers else "find workers", 0.0)
-    with connect(engine, client) as carrier:
+    with connect_to_dask(engine, client) as carrier:
         yield carrier

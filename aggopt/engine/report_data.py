@@ -12,8 +12,8 @@ from aggopt.core.plural import plural
 from aggopt.data.readers.read import read_release_as_text
 from aggopt.data.table import Table
 from aggopt.engine.folder_review import TwoFolders
-from aggopt.engine.reduce.measure_names import GROUPS, LOSS, LOSSES
-from aggopt.engine.runs.journal import private_folder
+from aggopt.engine.reduce.certificates import GROUPS, LOSS, LOSSES
+from aggopt.engine.runs.journal import make_private_path
 from aggopt.engine.storage.input_parts import ENDING, InputFolder
 from aggopt.engine.storage.manifest_file import (
     MANIFEST,
@@ -25,7 +25,7 @@ from aggopt.job import Job
 from aggopt.pipeline.finish.measures import measure_if_varying
 from aggopt.pipeline.prepare.record_requests import read_requests
 from aggopt.pipeline.review.release_checks import require_equal_requirements
-from aggopt.pipeline.review.report_data import types_of_release
+from aggopt.pipeline.review.report_data import list_release_types
 from aggopt.pipeline.review.review_release import read_aligned
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
 from aggopt.privacy.dominance import Dominance
@@ -38,7 +38,7 @@ READ = (
     "read audit, certificates and measures in the manifest.json of its private folder."
 )
 LARGEST = 20_000_000  # values: a page is made of all of them at once
-COMPARED = 2_000_000  # masked values: attacks took 17 s on 200,000 records of ten
+COMPARED = 2_000_000  # masked values: attacks on them take a minute, about
 ATTACKS = "aggopt assess ORIGINALS RELEASE JOB runs them, if memory suffices"
 
 
@@ -46,17 +46,17 @@ def read_folder_report(
     folder: Path,
     *,
     private: Path | None = None,
-    asked: Path | None = None,
+    job_file: Path | None = None,
     originals: Path | None = None,
 ) -> Facts:
     """Return what a report says of the release in a folder, counted in its files.
 
     Its manifest is in `private`; in the private folder beside it when omitted.  What
-    was promised is what that states, and the job in the file `asked`, if it is named.
-    The `originals`, a folder or a pattern, are compared if they have at most `COMPARED`
-    values and fit memory; the page says so if they do not.  The values filled in and
-    the records published unchanged are what the manifest states, and so is what groups
-    keep of the sampling weights that originals had.
+    was promised is what that states, and the job in the file `job_file`, if it is
+    named. The `originals`, a folder or a pattern, are compared if they have at most
+    `COMPARED` values and fit memory; the page says so if they do not.  The values
+    filled in and the records published unchanged are what the manifest states, and so
+    is what groups keep of the sampling weights that originals had.
 
     Raises
     ------
@@ -67,37 +67,39 @@ def read_folder_report(
     UntrustedCodeError
         The job names a file of code that is not trusted.
     """
-    of = (private or private_folder(folder)) / MANIFEST
-    require_described(folder, of)
-    require_as_written(of)
-    stated = Statement.of_file(of)
+    manifest = (private or make_private_path(folder)) / MANIFEST
+    require_described(folder, manifest)
+    require_as_written(manifest)
+    stated = Statement.of_file(manifest)
     if originals is not None:
         _require_made_of(originals, stated)
-    named = attach_trusted_code(stated.entry("job", dict), stated.find("code"))
-    job = Job(**named).loaded()
-    if asked is not None:
-        require_equal_requirements(of, job, asked)
+    trusted_code = attach_trusted_code(stated.entry("job", dict), stated.find("code"))
+    job = Job(**trusted_code).loaded()
+    if job_file is not None:
+        require_equal_requirements(manifest, job, job_file)
     rows = _rows(folder, job)
     measures, proven = stated.entry("measures", dict), dict(stated.certificates)
     are_numbers = all(isinstance(measures.get(name, 0.0), float) for name in LOSSES)
     if LOSS not in measures or not are_numbers or GROUPS not in proven:
         raise stated.error("measures")
     groups = {", ".join(job.roles.quasi_identifier): proven.pop(GROUPS)}
-    found = _compared(folder, of.parent, originals, len(rows), job)
+    comparison = _compared(folder, manifest.parent, originals, len(rows), job)
     return make_facts(
         stated,
         title=folder.name,
-        released=_table(rows, job) if found.released is None else found.released,
-        original=found.original,
+        released=_table(rows, job)
+        if comparison.released is None
+        else comparison.released,
+        original=comparison.original,
         job=job,
         audit=_recounted(rows, job),
-        measures=found.measures,
+        measures=comparison.measures,
         certificates=proven,
         groups=groups,
-        promised_by=BY_MANIFEST if asked is None else BY_BOTH,
+        promised_by=BY_MANIFEST if job_file is None else BY_BOTH,
         loss=_loss(measures),
         stated=_dominance(stated) if _asks_dominance(job) else (),
-        unlinked=found.reason,
+        unlinked=comparison.reason,
     )
 
 
@@ -129,15 +131,19 @@ def _compared(
     except MemoryLimitError:
         return _Compared(reason=f"the originals do not fit memory; {ATTACKS}")
     requests = read_requests(original, original.matrix(), job)
-    found = measure_if_varying(original, released, requests)
-    return _Compared(original, released, None if found is None else found.to_dict())
+    if_varying = measure_if_varying(original, released, requests)
+    return _Compared(
+        original, released, None if if_varying is None else if_varying.to_dict()
+    )
 
 
 def _table(rows: pa.Table, job: Job) -> Table:
     """Return the records of a release as a table, without what the job drops."""
-    there = [name for name in job.dropped if name in rows.column_names]
-    kept, types = job.released_roles, types_of_release(job)
-    return Table.of(rows.drop_columns(there), kept, types, missing=job.missing)
+    dropped = [name for name in job.dropped if name in rows.column_names]
+    released_roles, types = job.released_roles, list_release_types(job)
+    return Table.of(
+        rows.drop_columns(dropped), released_roles, types, missing=job.missing
+    )
 
 
 def _loss(measures: Mapping[str, float]) -> Loss:
@@ -164,13 +170,13 @@ def _asks_dominance(job: Job) -> bool:
 def _dominance(stated: Statement) -> tuple[Check, ...]:
     """Return what a manifest says of weights that no release has, and kept."""
     found = stated.entry("audit", dict).get("promises")
-    said = [each for each in found if isinstance(each, dict)] if found else []
+    entries = [check for check in found if isinstance(check, dict)] if found else []
     names = {field.name for field in fields(Check)}
-    checks = [Check(**each) for each in said if each.keys() == names]
-    kept = [each for each in checks if each.promise == Dominance.model]
-    if not (kept and all(check.holds for check in kept)):
+    checks = [Check(**check) for check in entries if check.keys() == names]
+    is_kept = [check for check in checks if check.promise == Dominance.model]
+    if not (is_kept and all(check.holds for check in is_kept)):
         raise stated.error("audit")
-    return tuple(kept)
+    return tuple(is_kept)
 
 
 def _require_made_of(originals: Path, stated: Statement) -> None:

@@ -87,14 +87,14 @@ def estimate_needs(
     engine, width = job.engine, count_coordinates(job, levels)
     processes = engine.jobs if engine.name == "local" else engine.workers
     effort = str(job.partition.settings.get("effort", "default"))
-    each = (RECORD + COORDINATE * width) * SEARCHED[effort]
+    bytes_each = (RECORD + COORDINATE * width) * SEARCHED[effort]
     nodes = (1 << count_tree_levels(parts.records, engine.block)) - 1
     return RunNeeds(
         processes,
         process=PROCESS + task_bytes(parts, job, levels),
         disk=_disk_bytes(parts, job),
         seconds=STARTED * (processes or 1)
-        + parts.records * each
+        + parts.records * bytes_each
         + nodes * CUT * width**3,
     )
 
@@ -135,15 +135,15 @@ def require_fitting_memory(
     needs = estimate_needs(parts, job, levels)
     if needs.processes is None:
         return
-    there = BEGUN * needs.processes if begun else 0
+    used = BEGUN * needs.processes if begun else 0
     piece = max(piece.records for piece in parts.pieces)
     wide = f" of {count_coordinates(job, levels)} coordinates" if levels else ""
     require_memory(
-        needs.memory - there,
+        needs.memory - used,
         f"A run of {plural(needs.processes, 'process', 'processes')}, in blocks of "
         f"{largest_block(parts.records, job.engine.block)} records{wide} and "
         f"pieces of files of {piece},",
-        fix=_remedy(parts, job, levels, memory.find_available_memory() + there),
+        fix=_remedy(parts, job, levels, memory.find_available_memory() + used),
     )
 
 
@@ -163,7 +163,7 @@ def _remedy(
     if _chooses_globally(job):
         return 'set method = "plurality" under [aggregation.categories].'
     if levels:
-        width = {name: each.points.shape[1] for name, each in levels.items()}
+        width = {name: level.points.shape[1] for name, level in levels.items()}
         widest = max(width, key=width.__getitem__)
         return (
             f"publish less detail of {widest!r}, which has {width[widest]} coordinates "
@@ -211,15 +211,15 @@ def task_bytes(
     if job.aggregation.method == "p3m":
         needs.append(groups * PROGRAM)
     if _chooses_globally(job):
-        most = max((len(each.domain.nodes) for each in levels.values()), default=0)
-        needs.append(groups * most * CHOSEN)
+        widest = max((len(level.domain.nodes) for level in levels.values()), default=0)
+        needs.append(groups * widest * CHOSEN)
     return round(max(needs))
 
 
 def _chooses_globally(job: Job) -> bool:
     """Whether one program chooses a category for the groups of all blocks."""
-    how = job.aggregation.categories
-    return how is not None and how.method == TOGETHER
+    method = job.aggregation.categories
+    return method is not None and method.method == TOGETHER
 
 
 def _disk_bytes(parts: InputFolder, job: Job) -> int:
@@ -241,8 +241,8 @@ def _require_disk(needed: int, work: Path) -> None:
 
 def _row_bytes(parts: InputFolder, job: Job, text: int) -> float:
     """Return what a record takes, with so many bytes of each entry that is a text."""
-    read = [each for each in parts.schema if each.name in job.roles.published]
-    return sum(_bytes(each.type, text) for each in read)
+    read = [name for name in parts.schema if name.name in job.roles.published]
+    return sum(_bytes(name.type, text) for name in read)
 
 
 def _bytes(kind: pa.DataType, text: int) -> float:

@@ -15,7 +15,7 @@ from aggopt.pipeline.prepare.defaults import (
     describe_requirement,
     list_requirement_names,
 )
-from aggopt.pipeline.prepare.job_properties import is_aggregated_by_stratum
+from aggopt.pipeline.prepare.job_settings import is_aggregated_by_stratum
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 
 MEMORY = "or leave [engine] and --engine out, which does it of a table that fits memory"
@@ -60,9 +60,12 @@ def require_kept(job: Job) -> None:
         return
     merged = privacy.model_copy(update={"repair": Repairing(method=MERGE)})
     require_guarantees(job.model_copy(update={"privacy": merged}))
-    of = " and ".join(list_requirement_names(sorted(privacy.asked - {"k"}), privacy))
+    requests = " and ".join(
+        list_requirement_names(sorted(privacy.asked - {"k"}), privacy)
+    )
     raise JobError(
-        f"{describe_requirement(privacy)}, and {PARTITION} does not guarantee {of}.",
+        f"{describe_requirement(privacy)}, and {PARTITION} does not guarantee "
+        f"{requests}.",
         fix=f'set repair = "{MERGE}" under [privacy], by which blocks keep it.',
     )
 
@@ -74,7 +77,7 @@ def _find_unsupported(job: Job) -> Iterator[tuple[str, str]]:
         if getattr(job.roles, role):
             yield f"[roles] {role} is given", out
     for name, section in job.attributes.items():
-        if section.bounded and _moves(job):
+        if section.bounded and _is_moved_by_map(job):
             keep = getattr(job.aggregation, "keep", None)
             yield (
                 f"[attributes.{name}] lower or upper, with keep = {keep!r}",
@@ -92,18 +95,21 @@ def _find_unsupported(job: Job) -> Iterator[tuple[str, str]]:
         yield "[weights] published = 'as is'", 'set published = "group mean" or "drop"'
     if is_aggregated_by_stratum(job):
         yield "what is kept is kept in each stratum", 'set keep = "overall"'
-    yield from _of_privacy(job)
-    yield from _of_partition(job)
-    yield from _of_aggregation(job)
+    yield from _list_unsupported_privacy(job)
+    yield from _list_unsupported_partition(job)
+    yield from _list_unsupported_aggregation(job)
 
 
-def _moves(job: Job) -> bool:
+def _is_moved_by_map(job: Job) -> bool:
     """Whether means are moved by one map, which knows no bounds."""
-    how = job.aggregation
-    return isinstance(how, Mean) and how.keep not in ("mean", "variance")
+    aggregation = job.aggregation
+    return isinstance(aggregation, Mean) and aggregation.keep not in (
+        "mean",
+        "variance",
+    )
 
 
-def _of_privacy(job: Job) -> Iterator[tuple[str, str]]:
+def _list_unsupported_privacy(job: Job) -> Iterator[tuple[str, str]]:
     privacy = job.privacy
     if privacy.scope != "combination":
         yield f"scope = {privacy.scope!r}", 'set scope = "combination"'
@@ -115,56 +121,59 @@ def _of_privacy(job: Job) -> Iterator[tuple[str, str]]:
         yield f"repair = {repair.method!r}", f'set repair = "{MERGE}"'
 
 
-def _of_partition(job: Job) -> Iterator[tuple[str, str]]:
-    how = job.partition
-    if not isinstance(how, Recommended) and how.method != PARTITION:
-        yield f"[partition] method = {how.method!r}", f"set method = {PARTITION!r}"
-    if getattr(how, "time_limit", None) is not None:
+def _list_unsupported_partition(job: Job) -> Iterator[tuple[str, str]]:
+    partition = job.partition
+    if not isinstance(partition, Recommended) and partition.method != PARTITION:
+        yield (
+            f"[partition] method = {partition.method!r}",
+            f"set method = {PARTITION!r}",
+        )
+    if getattr(partition, "time_limit", None) is not None:
         yield "[partition] time_limit is given", 'choose an effort, "fast" or "best"'
-    if how.attributes != TOGETHER or how.weights != "variance":
+    if partition.attributes != TOGETHER or partition.weights != "variance":
         yield "[partition] attributes or weights are given", "leave them out"
 
 
-def _of_aggregation(job: Job) -> Iterator[tuple[str, str]]:
-    how = job.aggregation
-    if how.categories is not None:
-        yield from _of_categories(how.categories)
-    if isinstance(how, P3m):
-        yield from _of_shifts(how)
-    elif how.method not in ("mean", "median"):
+def _list_unsupported_aggregation(job: Job) -> Iterator[tuple[str, str]]:
+    aggregation = job.aggregation
+    if aggregation.categories is not None:
+        yield from _list_unsupported_categories(aggregation.categories)
+    if isinstance(aggregation, P3m):
+        yield from _list_unsupported_shifts(aggregation)
+    elif aggregation.method not in ("mean", "median"):
         fix = 'set method = "mean", "median" or "p3m"'
-        yield f"[aggregation] method = {how.method!r}", fix
-    elif not isinstance(getattr(how, "keep", "mean"), str):
+        yield f"[aggregation] method = {aggregation.method!r}", fix
+    elif not isinstance(getattr(aggregation, "keep", "mean"), str):
         yield "[aggregation] keep names columns", 'set keep = "covariance"'
 
 
-def _of_categories(how: CategorySection) -> Iterator[tuple[str, str]]:
+def _list_unsupported_categories(method: CategorySection) -> Iterator[tuple[str, str]]:
     """Yield settings of categories that blocks do not support."""
     where = "[aggregation.categories]"
-    if how.method not in CATEGORIES:
+    if method.method not in CATEGORIES:
         fix = 'set method = "plurality" or "frequencies"'
-        yield f"{where} method = {how.method!r}", fix
+        yield f"{where} method = {method.method!r}", fix
     for key, called in (("occurring",) * 2, ("cross",) * 2, ("with_", "with")):
-        if getattr(how, key, None):
+        if getattr(method, key, None):
             yield f"{where} {called} is given", "leave it out"
-    if getattr(how, "time_limit", None) is not None:
+    if getattr(method, "time_limit", None) is not None:
         yield f"{where} time_limit is given", "leave it out"
 
 
-def _of_shifts(how: P3m) -> Iterator[tuple[str, str]]:
+def _list_unsupported_shifts(p3m: P3m) -> Iterator[tuple[str, str]]:
     """Yield settings of P3M that pieces of cost functions do not support."""
-    if how.keep != "variance":
+    if p3m.keep != "variance":
         yield "[aggregation] keep", 'leave it out, or set method = "mean"'
-    if how.solver not in (None, SOLVER):
-        yield f"[aggregation] solver = {how.solver!r}", f"set solver = {SOLVER!r}"
-    if how.time_limit is not None or "time_limit" in how.options:
+    if p3m.solver not in (None, SOLVER):
+        yield f"[aggregation] solver = {p3m.solver!r}", f"set solver = {SOLVER!r}"
+    if p3m.time_limit is not None or "time_limit" in p3m.options:
         yield "[aggregation] time_limit is given", "leave it out"
-    inner = how.importance
-    most = (
+    inner = p3m.importance
+    importances = (
         list(inner.attributes.values()) if isinstance(inner, ByAttribute) else [inner]
     )
-    if how.alpha > DECIDES or not all(
-        isinstance(each, float) and each <= INSISTS for each in most
+    if p3m.alpha > DECIDES or not all(
+        isinstance(value, float) and value <= INSISTS for value in importances
     ):
         yield (
             "[aggregation] asks for distances that are kept exactly",

@@ -16,10 +16,10 @@ from aggopt.errors import AggoptError, TimeLimitError, naming
 from aggopt.job import Job, SolverSection
 from aggopt.partition.path_split import share_orderings
 from aggopt.partition.shared.result import Block
-from aggopt.pipeline.mask import release_partitioned
+from aggopt.pipeline.mask import publish_partitioned
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
-from aggopt.pipeline.prepare.job_properties import choose_method_solver
+from aggopt.pipeline.prepare.job_settings import choose_method_solver
 from aggopt.release.block_names import partition_names
 from aggopt.release.release import Release
 from aggopt.solvers import Certificate
@@ -160,7 +160,7 @@ def run_cell(work: Work) -> Done:
         partitioned = run_within(work.seconds, partial(_partition_table, work, job))
         partitions = partitioned.groups if work.groups is None else None
         release = run_within(
-            work.seconds, partial(release_partitioned, partitioned, _ignore_progress)
+            work.seconds, partial(publish_partitioned, partitioned, _ignore_progress)
         )
     except Exception as error:
         if work.raises:
@@ -236,7 +236,7 @@ def list_columns(job: Job) -> set[str]:
 
 def _partition_table(work: Work, job: Job) -> PartitionedTable:
     return partition_table(
-        work.data, job, _ignore_progress, known=work.secret, made=work.groups
+        work.data, job, _ignore_progress, secret=work.secret, groups=work.groups
     )
 
 

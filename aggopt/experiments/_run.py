@@ -30,7 +30,7 @@ from aggopt.experiments._grid import Cell
 from aggopt.job import Job, Mean, Output
 from aggopt.job.roles import Roles
 from aggopt.pipeline.partition.partitioned_table import Partitions
-from aggopt.pipeline.prepare.job_properties import keeps_variance
+from aggopt.pipeline.prepare.job_settings import is_variance_kept
 from aggopt.solvers.solver_log import is_logged
 
 
@@ -254,7 +254,7 @@ def _make_group_key(cell: Cell) -> Family:
     job = cell.job
     common = job.model_copy(update={"aggregation": Mean(), "output": Output()})
     holes = job.missing.policy != "refuse"  # then one group keeps no variance
-    return cell.table, common, holes and keeps_variance(job)
+    return cell.table, common, holes and is_variance_kept(job)
 
 
 def _make_order_key(shared: Family) -> Hashable:

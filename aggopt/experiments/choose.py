@@ -13,7 +13,7 @@ from aggopt.experiments._choice_grid import AXES, list_choice_cells, make_choice
 from aggopt.experiments._choice_grid import ChoicePoint as ChoicePoint
 from aggopt.experiments._run import Run, Tables, require_jobs
 from aggopt.job import Job
-from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
+from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress
 from aggopt.solvers.options import check_time_limit
 
 
@@ -151,7 +151,7 @@ def choose(
     At most 30 % linked, least IL: point 2 (method = mdav, k = 4). It links 25 % of the
     records (no linkage exceeds 25 %), with IL 20 %.
     """
-    on_progress = progress_or_noop(progress)
+    on_progress = read_progress(progress)
     require_jobs(jobs)
     axes = {"k": k, "method": method, "keep": keep, "t": t, "l": l}
     axes |= {"alpha": alpha, "delta": delta}

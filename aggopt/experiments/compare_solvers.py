@@ -24,17 +24,17 @@ from aggopt.partition.registry import PARTITIONERS, list_initial_methods
 from aggopt.pipeline.aggregate.aggregate_table import (
     aggregate_categories,
     aggregate_table,
-    assemble_columns,
+    join_columns,
 )
-from aggopt.pipeline.aggregate.margins import margin_arguments
+from aggopt.pipeline.aggregate.margins import make_margin_arguments
 from aggopt.pipeline.aggregate.missing_values import aggregate_observed
 from aggopt.pipeline.finish.evaluate import evaluate
 from aggopt.pipeline.finish.measures import AT_ONCE
 from aggopt.pipeline.partition.methods import repair_block
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
-from aggopt.pipeline.prepare.job_properties import are_bounded_jointly, find_model
+from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress
+from aggopt.pipeline.prepare.job_settings import are_bounded_jointly, find_model
 from aggopt.repair.registry import REPAIRS
 from aggopt.solvers import Solver, choose
 from aggopt.solvers.certificate import find_largest_gap, list_statuses, total_bound
@@ -98,7 +98,7 @@ def _make_aggregation_row(
     solver_setting = _make_solver_setting(solver)
     settings = {
         **section.settings,
-        **margin_arguments(partitioned),
+        **make_margin_arguments(partitioned),
         "solver": solver_setting,
         "options": {},
     }
@@ -119,7 +119,7 @@ def _make_aggregation_row(
     chosen = aggregate_categories(partitioned, _ignore_progress)
     row = _sum_row(solver.name, masked.certificates, seconds)
     row = _add_measures(
-        partitioned, row, assemble_columns(partitioned, masked, chosen).values
+        partitioned, row, join_columns(partitioned, masked, chosen).values
     )
     usable = all(c.status.usable for c in masked.certificates)
     margins = isinstance(section, Shifting) and section.draws_margins
@@ -395,7 +395,7 @@ def compare(
     ['optimal']
     """
     check_time_limit(time_limit)
-    report = progress_or_noop(progress)
+    report = read_progress(progress)
     folder = None if isinstance(job, Job) else Path(job).parent
     job = data_job = load_job(job, trust)
     if isinstance(job.partition, Recommended):  # the table decides

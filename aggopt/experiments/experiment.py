@@ -17,7 +17,7 @@ from aggopt.experiments._cell import Figures
 from aggopt.experiments._grid import list_cells
 from aggopt.experiments._run import Run, Tables, name_tables, read_roles, require_jobs
 from aggopt.experiments.tidy_rows import TidyRows
-from aggopt.pipeline.prepare.inputs import Progress, progress_or_noop
+from aggopt.pipeline.prepare.inputs import Progress, read_progress
 from aggopt.solvers.options import check_time_limit
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def experiment(
     2  4        mdav         4  0.200
     3  4  univariate         4  0.200
     """
-    on_progress = progress_or_noop(progress)
+    on_progress = read_progress(progress)
     _require(time_limit, jobs, on_error)
     by_name = name_tables(tables)
     with trust_files(trust):

@@ -24,16 +24,16 @@ from aggopt.job import Job, Squared
 from aggopt.measure import PilParts
 from aggopt.pipeline.aggregate.aggregate_table import (
     aggregate_categories,
-    assemble_columns,
+    join_columns,
 )
-from aggopt.pipeline.aggregate.margins import margin_arguments
+from aggopt.pipeline.aggregate.margins import make_margin_arguments
 from aggopt.pipeline.aggregate.missing_values import aggregate_observed
 from aggopt.pipeline.finish.evaluate import Evaluation, evaluate
 from aggopt.pipeline.finish.measures import AT_ONCE
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
-from aggopt.pipeline.prepare.job_properties import choose_method_solver
+from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress
+from aggopt.pipeline.prepare.job_settings import choose_method_solver
 from aggopt.solvers import Solver
 
 
@@ -158,7 +158,7 @@ def _evaluate_settings(
     """Return the point of these settings, measured and audited."""
     section: Any = partitioned.job.aggregation
     masked = aggregate_observed(partitioned, {**section.settings, **point})
-    values = assemble_columns(partitioned, masked, chosen).values
+    values = join_columns(partitioned, masked, chosen).values
     tried = evaluate(partitioned, values, linked_at_once=AT_ONCE)
     return [_make_sweep_point(masked, tried, keep="", settings=point)]
 
@@ -209,7 +209,7 @@ def sweep(
     [(0.2, 'optimal'), (0.5, 'optimal')]
     """
     require_jobs(jobs)
-    job, on_progress = load_job(job, trust), progress_or_noop(progress)
+    job, on_progress = load_job(job, trust), read_progress(progress)
     if isinstance(job.aggregation, UserMethodSection) and not (alpha or delta or keep):
         grid = _list_settings(job.aggregation, over or {})
         partitioned = partition_table(data, job, on_progress)
@@ -302,11 +302,11 @@ def _solve_row(
         requests = {**partitioned.asked, "delta": np.full(partitioned.X.shape, delta)}
         settings = {
             **section.settings,
-            **margin_arguments(partitioned, requests["delta"], alpha=alpha),
+            **make_margin_arguments(partitioned, requests["delta"], alpha=alpha),
         }
         settings |= {"alpha": alpha, "start": start}
         masked = aggregate_observed(partitioned, settings)
-        values = assemble_columns(partitioned, masked, chosen).values
+        values = join_columns(partitioned, masked, chosen).values
         tried = evaluate(partitioned, values, requests=requests, linked_at_once=AT_ONCE)
         at = {"alpha": alpha, "delta": delta, "keep": str(section.keep)}
         points.append(_make_sweep_point(masked, tried, **at))

@@ -5,36 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.column_names import list_confusable_names
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.not_pickled import NotPickled
-from aggopt.data.context.units import find_repeated_identifiers
 from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable, aggregate_table
-from aggopt.pipeline.aggregate.by_stratum import note_on_strata
-from aggopt.pipeline.aggregate.margins import (
-    HARMLESS,
-    note_on_margins,
-    note_on_nearer_values,
+from aggopt.pipeline.aggregate.units_and_records import (
+    copy_to_records,
+    mask_units_and_records,
 )
-from aggopt.pipeline.aggregate.unit_values import copy_to_records
-from aggopt.pipeline.aggregate.units_and_records import mask_units_and_records
 from aggopt.pipeline.finish.evaluate import count_changes_as_written, evaluate
-from aggopt.pipeline.finish.largest_loss import note_on_loss
-from aggopt.pipeline.finish.notes import (
-    note_on_certificates,
-    note_on_exceeded_ranges,
-    note_on_incomplete_records,
-    note_on_index,
-    note_on_sampling_weights,
-    note_on_spanning_entries,
-    note_on_uncounted_changes,
-)
-from aggopt.pipeline.finish.rounding import note_on_rounding, rounding_drifts
+from aggopt.pipeline.finish.notes import collect_notes
+from aggopt.pipeline.finish.rounding import measure_drifts
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.prepare.inputs import Progress, load_job, progress_or_noop
+from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress
 from aggopt.pipeline.validate.solver_answers import require_solved
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counted_risk import replace_counted_risks
@@ -99,32 +84,35 @@ def mask(
     >>> release.audit.smallest
     3
     """
-    on_progress, job = progress_or_noop(progress), load_job(job, trust)
+    on_progress, job = read_progress(progress), load_job(job, trust)
     if job.units.apart(job.roles):
-        return _released(
+        return _make_release(
             *mask_units_and_records(data, job, on_progress, secret), on_progress
         )
-    return release_partitioned(
-        partition_table(data, job, on_progress, known=secret), on_progress
+    return publish_partitioned(
+        partition_table(data, job, on_progress, secret=secret), on_progress
     )
 
 
-def release_partitioned(given: PartitionedTable, on_progress: Progress) -> Release:
+def publish_partitioned(
+    partitioned: PartitionedTable, on_progress: Progress
+) -> Release:
     """Return the audited release of a table that is grouped; raises as `mask`."""
-    return _released(
-        *copy_to_records(given, aggregate_table(given, on_progress)), on_progress
+    return _make_release(
+        *copy_to_records(partitioned, aggregate_table(partitioned, on_progress)),
+        on_progress,
     )
 
 
-def _released(
-    given: PartitionedTable, masked: AggregatedTable, on_progress: Progress
+def _make_release(
+    partitioned: PartitionedTable, masked: AggregatedTable, on_progress: Progress
 ) -> Release:
     """Return the audited release of the published values of a table's groups."""
-    job, certificates = given.job, masked.certificates
+    job, certificates = partitioned.job, masked.certificates
     require_solved(certificates)
 
     evaluation = evaluate(
-        given,
+        partitioned,
         masked.values,
         extra=job.measures.own,
         check=Audit.require,
@@ -132,63 +120,33 @@ def _released(
     )
     released, audit = evaluation.released, evaluation.audit
     measures, published = evaluation.measures, evaluation.originals.after
-    wave = None if given.wave is None else count_changes_as_written(given, released)
-    after = given.of_numbers(published)
-    drift = rounding_drifts(given, given.of_numbers(masked.values), after)
-    repeated = map(str, find_repeated_identifiers(given.table))
-    of_wave = (
-        note_on_uncounted_changes(job, given.wave) if wave is None else (wave.note,)
-    )
-    lost = note_on_loss(measures, job.measures)
-    about_margins = note_on_margins(given)
-    urgent = (
-        *audit.disclosures,
-        *(note for note in about_margins if note not in HARMLESS),
-        *of_wave,
-        *repeated,
-        *note_on_exceeded_ranges(given, after),
-        *lost,
-        *(given.strata.notes if given.strata else ()),
-        *(audit.missing.notes if audit.missing else ()),
-        *note_on_incomplete_records(evaluation.complete, measures),
-    )
-    names = list_confusable_names(given.table.frame.columns)
-    trivial = *given.reasons, *names, *note_on_index(given)
-    others = (
-        *note_on_certificates(given, certificates),
-        *audit.notes,
-        *masked.notes,
-        *note_on_nearer_values(given, after),
-        *note_on_rounding(given, masked.values, published, drift),
-        *note_on_spanning_entries(released, job),
-        *note_on_sampling_weights(given.job, given.weights),
-        *note_on_strata(given.job, given.strata),
-        *about_margins,
-    )
-    notes = (*urgent, *(note for note in others if note not in urgent), *trivial)
+    wave = count_changes_as_written(partitioned, released)
+    after = partitioned.of_numbers(published)
+    drift = measure_drifts(partitioned, partitioned.of_numbers(masked.values), after)
+    notes = collect_notes(partitioned, masked, evaluation, drift, wave)
     return Release(
         masked=released,
-        blocks=given.blocks,
+        blocks=partitioned.blocks,
         certificates=certificates,
         audit=audit,
         measures=None if measures is None else replace_counted_risks(measures, audit),
-        notes=notes,
+        notes=notes.all,
         job=job,
-        source=given.source,
-        secret=given.secret,
+        source=partitioned.source,
+        secret=partitioned.secret,
         drift=drift,
-        risks=measure_risks(given.table, released, job),
-        strata=given.strata,
-        units=given.units.of if given.units else None,
-        original=NotPickled(_quasi_identifiers(given.table)),
-        weights=given.weights_of_values,
-        urgent=len(urgent),
-        trivial=len(trivial),
+        risks=measure_risks(partitioned.table, released, job),
+        strata=partitioned.strata,
+        units=partitioned.units.of if partitioned.units else None,
+        original=NotPickled(_select_quasi_identifiers(partitioned.table)),
+        weights=partitioned.weights_of_values,
+        urgent=notes.urgent,
+        trivial=notes.trivial,
         wave=wave,
     )
 
 
-def _quasi_identifiers(table: Table) -> Table:
+def _select_quasi_identifiers(table: Table) -> Table:
     """Return a table of the quasi-identifiers and of the sampling weights."""
     frame = table.frame.select(*table.roles.quasi_identifier, *table.roles.weight)
     return replace(table, frame=frame, codebooks={})

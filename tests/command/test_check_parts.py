@@ -6,7 +6,7 @@ from command.test_engines import JOB
 from folders import masked, persons, put
 
 from aggopt.command.check_parts import checked_parts
-from aggopt.engine.mask import override_engine
+from aggopt.engine.mask import replace_engine_keys
 from aggopt.errors import TableError
 
 CLOSE = JOB + 't = 0.4\nrepair = "merge"\n'
@@ -70,7 +70,7 @@ def test_missing_values_are_counted_by_the_footers(tmp_path):
     assert [(each.problem, each.column) for each in found.obstacles] == [
         ("'age': 14 values are missing, by what the files say.", "age")
     ]
-    asked = override_engine(tmp_path / "job.toml", name="local")
+    asked = replace_engine_keys(tmp_path / "job.toml", name="local")
     with pytest.raises(TableError, match="must be complete"):
         masked(tmp_path / "in", asked, tmp_path / "out")
 

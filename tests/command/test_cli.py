@@ -498,7 +498,7 @@ def lost() -> None:
     ("module", "name"),
     [
         (partition_step, "partition_blocks"),
-        (release_module, "sha256_of_file"),
+        (release_module, "compute_sha256"),
         (staging.Staging, "write"),
     ],
 )

@@ -8,7 +8,7 @@ from folders import QUASI, persons, put, read
 
 import aggopt as aggopt_
 from aggopt.core import memory
-from aggopt.engine.mask import override_engine
+from aggopt.engine.mask import replace_engine_keys
 
 JOB = """
 [roles]
@@ -241,7 +241,7 @@ def test_a_job_for_a_folder_is_that_of_the_same_table_in_one_file(here, aggopt):
 
 def test_a_share_of_the_groups_is_told_within_one_block(here):
     seen = []
-    asked = override_engine(here / "job.toml", name="local")
+    asked = replace_engine_keys(here / "job.toml", name="local")
     aggopt_.mask(
         "in", asked, out="out", progress=lambda step, share: seen.append((step, share))
     )

@@ -10,7 +10,7 @@ from tables import job, people
 import aggopt
 from aggopt import Job
 from aggopt.errors import JobError, TableError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 ODD = {
     "pipe": (os.mkfifo, "is a named pipe and no plain file"),
@@ -60,7 +60,7 @@ def test_keys_and_manifests(odd, tmp_path, name):
     aggopt.mask("t.csv", job()).write("m.csv")
     says = odd(name)
     with pytest.raises(TableError, match=says):
-        review_release(tmp_path / "t.csv", tmp_path / "m.csv", job())
+        assess_release(tmp_path / "t.csv", tmp_path / "m.csv", job())
 
 
 @pytest.mark.filterwarnings("ignore:unclosed")

@@ -10,7 +10,7 @@ from aggopt.data.readers.read import read_as_text
 from aggopt.engine.conversion.convert import convert
 from aggopt.errors import JobError, TableError
 from aggopt.job import Input
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 TOWNS = ["Köln", "Münster", "Orléans", "Århus"]
 ROLES = {"quasi-identifier": ["town", "größe"], "other": ["note"]}
@@ -47,7 +47,7 @@ def test_a_file_is_read_in_its_encoding_and_the_release_is_utf_8(
     known = aggopt.mask(frame(sign=sign), job(), secret="0" * 32)
     assert sorted(out["town"]) == sorted(known.table["town"])
     again = job(input={"encoding": encoding})
-    assert review_release(path, tmp_path / "out.csv", again).audit.holds
+    assert assess_release(path, tmp_path / "out.csv", again).audit.holds
 
 
 def test_a_release_is_written_and_audited_in_the_encoding_of_the_output(tmp_path):
@@ -59,7 +59,7 @@ def test_a_release_is_written_and_audited_in_the_encoding_of_the_output(tmp_path
     assert "Köln".encode("cp1252") in out.read_bytes()
     with pytest.raises(UnicodeDecodeError):
         out.read_text("utf-8")
-    assert review_release(path, out, how).audit.holds
+    assert assess_release(path, out, how).audit.holds
 
 
 def test_letters_that_the_output_has_not_are_counted_and_nothing_is_written(tmp_path):

@@ -9,7 +9,11 @@ from folders import digest, job, masked, persons, put
 from refusals import refused
 
 from aggopt.engine.executors import dask_cluster as dask_engine
-from aggopt.engine.executors.dask_cluster import DaskExecutor, _require_secure, connect
+from aggopt.engine.executors.dask_cluster import (
+    DaskExecutor,
+    _require_secure,
+    connect_to_dask,
+)
 from aggopt.errors import EngineError, JobError
 from aggopt.job.engine_section import Engine
 
@@ -44,20 +48,20 @@ def test_dask_is_named_once():
         'set workers = 2 under [engine], or scheduler = "tls://HOST:8786".',
         JobError,
     ):
-        connect(Engine(name="dask"), None).__enter__()
+        connect_to_dask(Engine(name="dask"), None).__enter__()
     with refused(
         "Dask is given as a client, and named under [engine].",
         "leave one of the two out.",
         JobError,
     ):
-        connect(Engine(name="dask", workers=1), object()).__enter__()
+        connect_to_dask(Engine(name="dask", workers=1), object()).__enter__()
 
 
 def test_what_is_no_client_is_refused():
     with refused(
         "A object is no client of Dask.", "pass a distributed.Client.", JobError
     ):
-        connect(Engine(name="dask"), object()).__enter__()
+        connect_to_dask(Engine(name="dask"), object()).__enter__()
 
 
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
@@ -68,7 +72,7 @@ def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
         "start it, or correct the address; or let workers be started here.",
         EngineError,
     ):
-        connect(engine, None).__enter__()
+        connect_to_dask(engine, None).__enter__()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_that_workers_start_is_told_before_they_do(tmp_path, monkeypatch, named,
     def begin(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dask_engine, "connect", begin)
+    monkeypatch.setattr(dask_engine, "connect_to_dask", begin)
     steps, asked = [], job(engine={"name": "dask", **named})
     with pytest.raises(KeyboardInterrupt):
         masked(tmp_path, asked, tmp_path / "out", progress=lambda *s: steps.append(s))

@@ -12,8 +12,8 @@ from aggopt.core import memory
 from aggopt.engine.folder_review import find_release, read_original
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.job import Risk
-from aggopt.pipeline.review.original_risk import original_risk
-from aggopt.pipeline.review.review_release import TwoFiles, review_source
+from aggopt.pipeline.review.original_risk import measure_original_risk
+from aggopt.pipeline.review.review_release import TwoFiles, assess_source
 from aggopt.pipeline.review.utility import measure_utility_of
 
 KINDS = ["numbers", "categories", "missing", "strata", "weights", "dates"]
@@ -87,7 +87,7 @@ def both(request, tmp_path):
 def test_a_folder_is_assessed_as_the_same_table_in_one_file(both):
     folders, files, asked, release = both
     asked = asked.model_copy(update={"risk": Risk(target=("ill",), suda=2)})
-    of_folders, of_files = review_source(folders, asked), review_source(files, asked)
+    of_folders, of_files = assess_source(folders, asked), assess_source(files, asked)
     assert of_folders.to_dict() == of_files.to_dict()
     assert of_folders.holds
     assert of_folders.audit.records == release.audit.records
@@ -105,21 +105,21 @@ def test_a_folder_is_as_useful_as_the_same_table_in_one_file(both):
 def test_the_risk_of_a_folder_is_that_of_the_same_table_in_one_file(both):
     folders, files, asked, _ = both
     asked = asked.model_copy(update={"risk": Risk(suda=2)})
-    found = original_risk(read_original(folders.original, asked), asked)
-    assert found.to_dict() == original_risk(files.original, asked).to_dict()
+    found = measure_original_risk(read_original(folders.original, asked), asked)
+    assert found.to_dict() == measure_original_risk(files.original, asked).to_dict()
 
 
 def test_loss_and_uniqueness_are_those_of_a_recount_by_pandas(tmp_path):
     folder = put(tmp_path / "in", persons(150), persons(90, seed=1))
     release = masked(folder, job(), tmp_path / "out")
     source = find_release(folder, tmp_path / "out", same_order=False, private=None)
-    found = review_source(source, job())
+    found = assess_source(source, job())
     before, after = linked(folder, release)
     x, y = before[QUASI].to_numpy(float), after[QUASI].to_numpy(float)
     lost = ((x - y) ** 2).sum(axis=0) / ((x - x.mean(axis=0)) ** 2).sum(axis=0)
     assert found.measures.il == pytest.approx(lost.mean(), rel=1e-9)
     sizes = before.groupby(QUASI)["ill"].transform("size")
-    whole = original_risk(read_original(folder, job()), job()).whole
+    whole = measure_original_risk(read_original(folder, job()), job()).whole
     assert whole.unique == (sizes == 1).sum()
     assert whole.rare == (sizes < 4).sum()
 
@@ -156,10 +156,10 @@ def test_folders_that_do_not_fit_are_refused_before_they_are_read(
     source = source_of(tmp_path)
     monkeypatch.setattr(memory, "find_available_memory", lambda: 250 << 20)
     with pytest.raises(InfeasibleInputError, match="250 MiB are left") as caught:
-        review_source(source, job())
+        assess_source(source, job())
     assert "manifest.json" in caught.value.fix
     monkeypatch.setattr(memory, "find_available_memory", lambda: 251 << 20)
-    assert review_source(source, job()).audit.holds
+    assert assess_source(source, job()).audit.holds
 
 
 def test_a_release_in_the_place_of_its_original_is_refused(tmp_path):
@@ -173,24 +173,24 @@ def test_a_release_in_the_place_of_its_original_is_refused(tmp_path):
         "name the original first, and then what was released.",
         TableError,
     ):
-        review_source(turned, job())
+        assess_source(turned, job())
 
 
 def test_a_release_without_its_private_folder_is_refused(tmp_path):
     source = source_of(tmp_path)
     (tmp_path / "out.private").rename(tmp_path / "elsewhere")
     with pytest.raises(TableError, match="nobody can tell which record"):
-        review_source(source, job())
+        assess_source(source, job())
     there = tmp_path / "elsewhere"
     found = find_release(
         tmp_path / "in", tmp_path / "out", same_order=False, private=there
     )
-    assert review_source(found, job()).holds
+    assert assess_source(found, job()).holds
 
 
 def test_the_order_of_a_release_is_not_that_of_its_original(tmp_path):
     with pytest.raises(TableError, match="has another record order"):
-        review_source(source_of(tmp_path, same_order=True), job())
+        assess_source(source_of(tmp_path, same_order=True), job())
 
 
 def test_another_folder_than_that_which_was_masked_is_refused(tmp_path):
@@ -198,7 +198,7 @@ def test_another_folder_than_that_which_was_masked_is_refused(tmp_path):
     other = put(tmp_path / "other", persons(60), persons(3, seed=4))
     found = find_release(other, tmp_path / "out", same_order=False, private=None)
     with pytest.raises(TableError, match="does not hold the files that"):
-        review_source(found, job())
+        assess_source(found, job())
 
 
 def test_the_key_of_another_run_is_refused(tmp_path):
@@ -208,10 +208,10 @@ def test_the_key_of_another_run_is_refused(tmp_path):
     table["released_record"] = 0
     table.to_parquet(key, index=False)
     with pytest.raises(TableError, match="are not of these two folders"):
-        review_source(source, job())
+        assess_source(source, job())
     table.drop(columns="released_record").to_parquet(key, index=False)
     with pytest.raises(TableError, match="are not of these two folders"):
-        review_source(source_again(tmp_path), job())
+        assess_source(source_again(tmp_path), job())
 
 
 def source_again(tmp_path):
@@ -228,7 +228,7 @@ def test_a_folder_beside_a_file_has_no_key(tmp_path):
         tmp_path / "in", tmp_path / "out.parquet", same_order=False, private=None
     )
     with pytest.raises(TableError, match="whose key is of one file"):
-        review_source(found, job())
+        assess_source(found, job())
 
 
 def test_two_folders_of_one_order_need_no_key(tmp_path):
@@ -237,4 +237,4 @@ def test_two_folders_of_one_order_need_no_key(tmp_path):
     other = other.assign(**{name: other[name].mean() for name in QUASI})
     put(tmp_path / "out", other.iloc[:30], other.iloc[30:])
     found = find_release(folder, tmp_path / "out", same_order=True, private=None)
-    assert review_source(found, job()).audit.combination == 60
+    assert assess_source(found, job()).audit.combination == 60

@@ -92,7 +92,7 @@ def test_a_run_goes_on_from_the_steps_that_are_done(folder, tmp_path, steps, ste
 def test_keys_that_had_their_name_before_the_kill_are_taken_back(folder, tmp_path):
     killed(folder, tmp_path / "out", "hash")
     (stage,) = tmp_path.glob(f"*{journal.STAGE}")
-    (stage / journal.PRIVATE).rename(journal.private_folder(tmp_path / "out"))
+    (stage / journal.PRIVATE).rename(journal.make_private_path(tmp_path / "out"))
     found = aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
     assert len([*found.private.glob("key-*")]) == 1
     assert left(tmp_path) == []

@@ -13,8 +13,12 @@ from refusals import refused
 
 import aggopt
 from aggopt.engine.storage import input_parts as pieces
-from aggopt.engine.storage.file_schemas import common_type
-from aggopt.engine.storage.input_parts import InputFolder, first_records, list_files
+from aggopt.engine.storage.file_schemas import find_common_type
+from aggopt.engine.storage.input_parts import (
+    InputFolder,
+    find_first_records,
+    list_files,
+)
 from aggopt.errors import TableError
 
 
@@ -203,7 +207,7 @@ def test_an_order_that_others_lack_is_not_dropped_silently(tmp_path):
 def test_the_narrowest_type_that_has_all_values_is_common(one, other, common):
     one, other = pa.type_for_alias(one), pa.type_for_alias(other)
     common = common and pa.type_for_alias(common)
-    assert common_type(one, other) == common_type(other, one) == common
+    assert find_common_type(one, other) == find_common_type(other, one) == common
 
 
 def test_a_row_group_that_no_task_can_read_is_refused(tmp_path, monkeypatch):
@@ -229,15 +233,15 @@ def test_files_of_one_name_in_several_folders_are_told_apart(tmp_path):
         put(tmp_path / name, persons(5 + number), persons(3))
     several = InputFolder.of(f"{tmp_path}/*/*.parquet").pieces
     names = ["x/in-0.parquet", "x/in-1.parquet", "y/in-0.parquet", "y/in-1.parquet"]
-    assert first_records(several) == dict(zip(names, [0, 5, 8, 14], strict=True))
+    assert find_first_records(several) == dict(zip(names, [0, 5, 8, 14], strict=True))
     alone = InputFolder.of(tmp_path / "y").pieces
-    assert first_records(alone) == {"in-0.parquet": 0, "in-1.parquet": 6}
+    assert find_first_records(alone) == {"in-0.parquet": 0, "in-1.parquet": 6}
 
 
 def test_a_file_is_named_once_for_all_its_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "PIECE", 10)
     folder = put(tmp_path / "in", persons(30), persons(7), rows=10)
-    assert first_records(InputFolder.of(folder).pieces) == {
+    assert find_first_records(InputFolder.of(folder).pieces) == {
         "in-0.parquet": 0,
         "in-1.parquet": 30,
     }

@@ -14,7 +14,7 @@ from aggopt.engine import report_data as reported
 from aggopt.engine.folder_review import find_release
 from aggopt.engine.report_data import read_folder_report
 from aggopt.errors import JobError, TableError
-from aggopt.pipeline.review.review_release import review_source
+from aggopt.pipeline.review.review_release import assess_source
 from aggopt.privacy.requirement import Check
 from aggopt.release.files.staging import compute_sha256
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
@@ -83,7 +83,7 @@ def test_a_page_of_originals_has_the_attacks_that_a_review_runs(made, tmp_path):
     folder = made.path.parent / "in"
     page = made.report(tmp_path / "report.html", originals=folder).read_text("utf-8")
     source = find_release(folder, made.path, same_order=False, private=None)
-    found = review_source(source, job()).measures
+    found = assess_source(source, job()).measures
     rows = {row[0]: row[2:] for row in table(page, "Attacks")[1:]}
     for name, attack in (
         ("Nearest record", found.dld),
@@ -130,7 +130,7 @@ def test_what_is_counted_is_counted_in_the_files(copied, made):
 
 def test_a_job_beside_the_manifest_must_promise_the_same(copied, tmp_path):
     (tmp_path / "job.toml").write_text(job().to_toml())
-    there = {"asked": tmp_path / "job.toml"}
+    there = {"job_file": tmp_path / "job.toml"}
     assert read_folder_report(copied, **there).promised_by == BY_BOTH
     edit(copied, lambda stated: stated["job"]["privacy"].update(k=2))
     with pytest.raises(JobError, match=r"differ in what is promised: \[privacy\]"):
@@ -195,7 +195,7 @@ def test_a_manifest_that_was_edited_is_refused(copied):
 def test_a_job_without_the_name_of_an_engine_is_compared(copied, tmp_path):
     said = job().to_toml().replace('name = "local"', "")
     (tmp_path / "job.toml").write_text(said)
-    found = read_folder_report(copied, asked=tmp_path / "job.toml")
+    found = read_folder_report(copied, job_file=tmp_path / "job.toml")
     assert found.promised_by == BY_BOTH
 
 

@@ -101,7 +101,7 @@ def test_who_has_no_certificate_gets_no_answer(certified):
         )
         said = f"Dask knows no certificates for {address}.", fix, EngineError
         with dask.config.set(dict.fromkeys(certified)), refused(*said):
-            dask_engine._connect_to(address, False).__enter__()
+            dask_engine._connect_to_scheduler(address, False).__enter__()
 
 
 def test_a_cluster_of_its_own_listens_on_this_machine_alone():

@@ -11,7 +11,7 @@ from aggopt.engine.executors import local as engines
 from aggopt.engine.state import shuffle as two_levels
 from aggopt.engine.state.shuffle import Shuffle
 from aggopt.engine.steps import write as passes_out
-from aggopt.engine.storage.bucket_refs import ShuffleRegion
+from aggopt.engine.storage.scratch_files import ShuffleRegion
 
 
 def test_few_fragments_are_written_at_once():

@@ -8,7 +8,7 @@ from reading import Reader
 import aggopt
 from aggopt import measure
 from aggopt.errors import AggoptError, TableError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.report.html import render_report
 from aggopt.release.report.number_format import format_share as percent
 from aggopt.release.report.number_format import round_share
@@ -154,7 +154,7 @@ def test_a_written_release_is_attacked_as_it_was_in_memory(tmp_path) -> None:
     job = aggopt.Job(roles=roles, privacy={"k": 3}, **sections)
     release = aggopt.mask(tmp_path / "people.csv", job)
     release.write(tmp_path / "masked.csv")
-    again = review_release(
+    again = assess_release(
         tmp_path / "people.csv", tmp_path / "masked.csv", job
     ).measures
     assert again is not None

@@ -29,8 +29,8 @@ from aggopt.errors import JobError, PrivacyError, SolverError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
 from aggopt.job import Privacy
-from aggopt.pipeline.prepare.attribute_blocks import find_blocks
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.prepare.job_settings import find_blocks
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release
 from aggopt.solvers import Certificate, Status
 
@@ -319,7 +319,7 @@ def test_a_second_look_finds_what_the_first_found(tmp_path, how, blocks):
     asked = wide_job(partition=how)
     release = aggopt.mask(tmp_path / "wide.csv", asked)
     release.write(tmp_path / "masked.csv")
-    again = review_release(tmp_path / "wide.csv", tmp_path / "masked.csv", asked)
+    again = assess_release(tmp_path / "wide.csv", tmp_path / "masked.csv", asked)
     assert again.audit == release.audit
     assert again.measures.dld == release.measures.dld
 

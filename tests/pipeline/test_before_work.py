@@ -325,4 +325,7 @@ def test_categories_with_holes_are_chosen_by_themselves() -> None:
 def test_a_release_keeps_the_variance_where_its_job_says_so() -> None:
     kept = SimpleNamespace(aggregation=SimpleNamespace(keeps={"variance", "mean"}))
     other = SimpleNamespace(aggregation=SimpleNamespace(keeps={"mean"}))
-    assert (checks.keeps_variance(kept), checks.keeps_variance(other)) == (True, False)
+    assert (checks.is_variance_kept(kept), checks.is_variance_kept(other)) == (
+        True,
+        False,
+    )

@@ -16,8 +16,8 @@ from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.job import AttributeSection
-from aggopt.pipeline.prepare.published_grid import decimals_within
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.prepare.published_grid import find_decimal_ends
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.bounds import BoundsCheck, check_bounds
 from aggopt.release.audit.counts import Count
@@ -134,9 +134,9 @@ def test_rounding_stays_within_the_bounds() -> None:
     ],
 )
 def test_decimals_within_bounds(ends, place, found) -> None:
-    assert decimals_within(*ends, place) == found
+    assert find_decimal_ends(*ends, place) == found
     assert "-0.0" not in repr(
-        decimals_within(-0.5, 5.0, 0)
+        find_decimal_ends(-0.5, 5.0, 0)
     )  # as which a file would have it
 
 
@@ -286,7 +286,7 @@ def test_a_release_that_was_edited_is_found_out(tmp_path) -> None:
     edited["visits"] = edited["visits"].replace(0.0, -1.0)
     edited.to_csv(files.table, index=False)
     files.manifest.unlink()
-    found = review_release(tmp_path / "people.csv", files.table, asked).audit
+    found = assess_release(tmp_path / "people.csv", files.table, asked).audit
     assert found.within[0].beyond > 0
     assert not found.holds
 

@@ -8,7 +8,10 @@ from tables import MDAV
 import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.pipeline.prepare.job_properties import _kept_of, are_bounded_jointly
+from aggopt.pipeline.prepare.job_settings import (
+    _find_kept_statistic,
+    are_bounded_jointly,
+)
 from aggopt.pipeline.validate.bounds import require_bounds
 
 FRAME = pd.DataFrame(
@@ -173,6 +176,9 @@ def test_a_solver_that_keeps_no_bounds_is_refused_before_any_work() -> None:
 
 def test_what_a_table_does_not_name_is_kept_by_nothing() -> None:
     job = look(FRAME, {"lower": 0}, 2, OTHER)
-    kept = [_kept_of(job, name) for name in ("a", "b", "s")]
+    kept = [_find_kept_statistic(job, name) for name in ("a", "b", "s")]
     assert kept == ["mean", "variance", None]
-    assert _kept_of(look(FRAME, {"lower": 0}, 4, "variance"), "s") == "variance"
+    assert (
+        _find_kept_statistic(look(FRAME, {"lower": 0}, 4, "variance"), "s")
+        == "variance"
+    )

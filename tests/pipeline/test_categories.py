@@ -17,7 +17,7 @@ from aggopt.aggregate import plurality
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.solvers import Status
 
 SECRET = "0" * 32
@@ -106,7 +106,7 @@ def test_a_written_file_has_k_equal_records_and_is_made_again(
     original = tmp_path / "people.csv"
     mixed().to_csv(original, index=False)
     files.manifest.unlink()
-    found = review_release(original, files.table, asked())
+    found = assess_release(original, files.table, asked())
     assert found.audit.holds
     assert found.audit.unchanged == release.audit.unchanged
     assert found.measures == release.measures

@@ -238,7 +238,7 @@ def test_only_records_that_have_a_category_are_asked_what_they_wish(
     )
     columns = ["age", "town", "m"]
     table = Table.of(frame[columns], job.roles, job.attributes, missing=job.missing)
-    asked = record_requests.category_requests(job, table)
+    asked = record_requests.read_category_requests(job, table)
     assert asked["town"]["importance"].tolist() == frame["m"].tolist()
     ((domain, far, much, budget),) = heard
     assert (domain, budget) == (table.domains["town"], None)

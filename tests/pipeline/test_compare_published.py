@@ -14,9 +14,9 @@ from aggopt.errors import AggoptError
 from aggopt.job.roles import Roles
 from aggopt.pipeline.review.compare_public import (
     PublicComparison,
+    _find_people,
     _join_people,
-    _of_joined,
-    _people,
+    _select_joined,
     compare_published,
 )
 from aggopt.pipeline.review.compare_with_keys import compare_releases
@@ -160,7 +160,7 @@ def test_people_are_told_by_columns_that_all_publish_alike() -> None:
     two = {"region": [2, 1], "code": ["1", "2"], "sex": [*"mm"], "age": [1, 2]}
     three = {"own": [1], "region": [1], "sex": ["f"], "code": [1], "age": [1]}
     frames = [pa.table(each) for each in (one, two, three)]
-    by, found = _people(frames, [JOB] * 3)
+    by, found = _find_people(frames, [JOB] * 3)
     assert by == ("sex", "region")
     assert [own.tolist() for own in found] == [[0, 1, 0], [1, 2], [0]]
 
@@ -168,7 +168,7 @@ def test_people_are_told_by_columns_that_all_publish_alike() -> None:
 def test_where_none_is_published_alike_all_are_alike() -> None:
     frames = [pa.table({"age": [1] * n, "sex": ["f"] * n}) for n in (3, 2)]
     kept = SimpleNamespace(roles=Roles(**OF))
-    by, found = _people(frames, [JOB, kept])
+    by, found = _find_people(frames, [JOB, kept])
     assert by == ()
     assert [own.tolist() for own in found] == [[0] * 3, [0] * 2]
     assert _join_people(found).tolist() == []
@@ -184,7 +184,7 @@ def test_who_stands_once_in_each_is_joined() -> None:
 def test_groups_of_those_who_are_joined_are_in_their_order() -> None:
     frame = pa.table({"age": [3, 1, 2, 1, 1], "income": [1, 1, 1, 2, 1]})
     joined, people = np.array([0, 4, 7]), np.array([9, 7, 2, 4, 0])
-    assert _of_joined(frame, JOB, people, joined).tolist() == [0, 1, 0]
+    assert _select_joined(frame, JOB, people, joined).tolist() == [0, 1, 0]
 
 
 def test_one_person_is_said_to_be_one() -> None:

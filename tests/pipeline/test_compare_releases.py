@@ -16,9 +16,9 @@ from tables import people
 import aggopt
 from aggopt.errors import AggoptError
 from aggopt.pipeline.review.compare_with_keys import (
-    _counted,
-    _groups,
-    _in_any,
+    _count_groups,
+    _find_released,
+    _read_groups,
     compare_releases,
 )
 from aggopt.pipeline.review.comparison import ReleaseComparison, ReleaseFigures
@@ -298,7 +298,7 @@ def test_records_that_a_release_leaves_out_are_counted_by_difference(tmp_path) -
 
 def counted_of(groups, k):
     """What is counted of groups of records that any of the releases has."""
-    return _counted(groups, _in_any(groups), [job(k)], [None])
+    return _count_groups(groups, _find_released(groups), [job(k)], [None])
 
 
 def test_a_record_that_some_of_three_leave_out_counts_in_the_others() -> None:
@@ -403,7 +403,7 @@ def test_all_columns_that_a_release_lacks_are_named() -> None:
     )
     fix = "bring together the files of one and the same run."
     with refused("b.csv lacks 'age', 'income', which its manifest says it has.", fix):
-        _groups(frame, job(), Path("people.csv"), files)
+        _read_groups(frame, job(), Path("people.csv"), files)
 
 
 def test_a_release_that_kept_nothing_measured_has_no_figures(copied) -> None:

@@ -12,7 +12,7 @@ from aggopt.data.context.units import RecordUnits
 from aggopt.data.table import Table
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
-from aggopt.pipeline.aggregate.unit_values import copy_to_records
+from aggopt.pipeline.aggregate.units_and_records import copy_to_records
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.solvers import Certificate, Status
 

@@ -16,7 +16,7 @@ import aggopt
 from aggopt.encoding.iso_text import format_iso_duration
 from aggopt.errors import TableError
 from aggopt.experiments.sweep import sweep
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 SECRET = "0" * 32
 DATES = ("born", "seen", "stay", "at", "zoned")
@@ -145,7 +145,7 @@ def test_a_written_file_keeps_k_and_its_types_and_is_read_again(
     if ending == "parquet":
         types = pyarrow.parquet.read_schema(files.table).types
         assert types == pyarrow.parquet.read_schema(source).types[:-2] + types[-2:]
-    found = review_release(source, files.table, job)
+    found = assess_release(source, files.table, job)
     assert found.audit.holds
     assert found.measures == release.measures
     assert found.audit.unchanged == release.audit.unchanged
@@ -157,7 +157,7 @@ def test_a_typed_table_is_measured_beside_its_release_in_text(tmp_path: Path) ->
     source = given("parquet", tmp_path)
     release = aggopt.mask(source, asked())
     files = release.write(tmp_path / "m.csv")
-    assert review_release(source, files.table, asked()).measures == release.measures
+    assert assess_release(source, files.table, asked()).measures == release.measures
 
 
 def test_a_csv_file_has_what_iso_spells(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_dates_of_a_format_are_published_in_it(tmp_path: Path, ending: str) -> N
     published = [day.strftime(GERMAN) for day in iso.table["born"]]
     assert made.table["born"].tolist() == published
     assert made.audit.smallest >= 4
-    found = review_release(tmp_path / "in.csv", out, job)
+    found = assess_release(tmp_path / "in.csv", out, job)
     assert found.audit.holds
     assert found.measures == iso.measures
 
@@ -293,7 +293,7 @@ def test_a_number_in_place_of_a_date_is_refused_of_a_release(tmp_path: Path) -> 
     numbers = pd.read_parquet(files.table).assign(born=range(N))
     numbers.to_parquet(files.table)
     with pytest.raises(TableError, match="Column 'born'"):
-        review_release(source, files.table, asked())
+        assess_release(source, files.table, asked())
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -317,4 +317,4 @@ def test_dates_that_are_missing_stay_so_by_patterns(
     files = release.write(tmp_path / f"m.{ending}")
     read = pd.read_csv if ending == "csv" else pd.read_parquet
     assert (read(files.table).isna().sum()[list(DATES[:4])] == 20).all()
-    assert review_release(source, files.table, job).measures == release.measures
+    assert assess_release(source, files.table, job).measures == release.measures

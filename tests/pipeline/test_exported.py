@@ -17,7 +17,7 @@ from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.pipeline.programs import export as exported
 from aggopt.pipeline.programs.declare import declare_program
 from aggopt.pipeline.programs.export import (
-    _silence_pyomo,
+    _disable_pyomo_log,
     _write,
     export,
     import_solution,
@@ -237,7 +237,7 @@ def test_what_can_be_known_before_is_refused_before_work(tmp_path):
 
 
 def test_what_pyomo_says_is_heard_nowhere(capsys, caplog, monkeypatch):
-    with _silence_pyomo():
+    with _disable_pyomo_log():
         logging.getLogger("pyomo.core").error("4711")
     assert not caplog.records
     assert "4711" not in "".join(capsys.readouterr())
@@ -245,7 +245,7 @@ def test_what_pyomo_says_is_heard_nowhere(capsys, caplog, monkeypatch):
     own.emit = heard.append
     for name in ("pyomo", "aggopt.other"):
         monkeypatch.setattr(logging.getLogger(name), "handlers", [own])
-    with _silence_pyomo():
+    with _disable_pyomo_log():
         logging.getLogger("pyomo.core").error("4711")
         logging.getLogger("aggopt.other").error("4712")
     assert [record.msg for record in heard] == ["4712"]

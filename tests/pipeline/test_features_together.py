@@ -17,7 +17,7 @@ from aggopt.experiments.sweep import sweep
 from aggopt.partition import mdav
 from aggopt.partition.shared.result import INTERRUPTED, Partition
 from aggopt.pipeline.review.compare_with_keys import compare_releases
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.solvers import Status
 
 QUASI = ["age", "income", "height", "rooms"]
@@ -67,7 +67,7 @@ def test_requests_notes_and_reasons_of_both_kinds_are_those_of_the_release(
     asked = both(aggregation=P3M)
     made = aggopt.mask(tmp_path / "in.csv", asked)
     files = made.write(tmp_path / "out.csv")
-    again = review_release(tmp_path / "in.csv", files.table, asked)
+    again = assess_release(tmp_path / "in.csv", files.table, asked)
     assert again.measures.sl == pytest.approx(made.measures.sl)
     assert any("k counts units" in note for note in made.notes)
     tied = {"categories": {"method": "plurality"}}
@@ -346,7 +346,7 @@ def test_releases_are_compared_and_looked_at_as_their_job_reads_tables(
     for path in tables:
         made = aggopt.mask(tmp_path / "in.csv", asked)
         made.write(path)
-        again = review_release(tmp_path / "in.csv", path, asked)
+        again = assess_release(tmp_path / "in.csv", path, asked)
         assert again.audit.holds
         assert again.audit.identifiers == ()
         assert again.audit.unchanged == made.audit.unchanged

@@ -10,7 +10,7 @@ from tables import job, people, smallest
 
 import aggopt
 from aggopt.errors import TableError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 ROLES = {
     "identifier": ["name"],
@@ -98,7 +98,7 @@ def test_every_kind_of_file_is_read_and_measured_again(
     release, source, tmp_path, ending
 ) -> None:
     files = release.write(tmp_path / f"masked{ending}")
-    found = review_release(source, files.table, ASKED)
+    found = assess_release(source, files.table, ASKED)
     assert found.audit.holds
     assert found.audit.smallest == release.audit.smallest
     assert found.measures is not None
@@ -159,5 +159,5 @@ def test_an_original_that_is_booleans_is_measured_again(tmp_path) -> None:
     made = aggopt.mask(tmp_path / "people.parquet", job())
     for ending in (".sav", ".xpt"):
         files = made.write(tmp_path / f"masked{ending[1:]}{ending}")
-        found = review_release(tmp_path / "people.parquet", files.table, job())
+        found = assess_release(tmp_path / "people.parquet", files.table, job())
         assert found.measures == made.measures

@@ -17,7 +17,7 @@ from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 NUMBERS = ["age", "income"]
 
@@ -135,7 +135,7 @@ def test_every_kind_of_table_is_filled(kind, tmp_path):
         files = release.write(tmp_path / "out.csv")
         again = aggopt.repeat(files.manifest, made, tmp_path / "again.csv")
         assert again.table.read_bytes() == files.table.read_bytes()
-        found = review_release(made, files.table, job)
+        found = assess_release(made, files.table, job)
         assert found.audit.missing == release.audit.missing
 
 

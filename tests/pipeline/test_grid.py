@@ -9,9 +9,9 @@ import pytest
 import aggopt
 from aggopt.data.table import Table
 from aggopt.pipeline.prepare.published_grid import (
-    decimals_within,
+    find_decimal_ends,
+    find_published_ends,
     is_whole,
-    published_ends,
     read_bounds,
     round_to_type,
 )
@@ -60,7 +60,7 @@ def test_ends_are_rounded_inwards_to_what_is_published() -> None:
         ("n", 1, (-25.2, 36.7)),
         ("n", -1, (-20.0, 30.0)),
     ):
-        assert published_ends(table, job, name, place) == ends
-    assert decimals_within(-inf, inf, 2) == (-inf, inf)
+        assert find_published_ends(table, job, name, place) == ends
+    assert find_decimal_ends(-inf, inf, 2) == (-inf, inf)
     open_to_all = stated()
-    assert published_ends(*open_to_all, "x", None) == (-inf, inf)
+    assert find_published_ends(*open_to_all, "x", None) == (-inf, inf)

@@ -22,7 +22,7 @@ from aggopt.errors import (
     UnknownNameError,
 )
 from aggopt.job import Privacy
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release
 from aggopt.solvers import Certificate, Status
 
@@ -105,7 +105,7 @@ def test_a_second_look_finds_what_the_first_found(tmp_path, name, asked):
     frame.to_csv(tmp_path / "people.csv", index=False)
     release = aggopt.mask(tmp_path / "people.csv", job)
     files = release.write(tmp_path / "masked.csv")
-    again = review_release(tmp_path / "people.csv", files.table, job)
+    again = assess_release(tmp_path / "people.csv", files.table, job)
     assert again.audit == release.audit
 
 

@@ -12,7 +12,7 @@ from holed import KEEP, asked, of_numbers, persons, rarest, rows
 
 import aggopt
 from aggopt.errors import TableError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 NUMBERS = ["age", "income"]
 
@@ -71,7 +71,7 @@ def test_files_have_holes_empty_or_null(tmp_path, ending):
     assert stated["missing"]["suppressed"] is None
     again = aggopt.repeat(files.manifest, start, tmp_path / f"again.{ending}")
     assert again.table.read_bytes() == files.table.read_bytes()
-    found = review_release(start, files.table, asked())
+    found = assess_release(start, files.table, asked())
     assert found.audit.missing == release.audit.missing
     assert found.measures.il == pytest.approx(release.measures.il)
     if ending == "csv":
@@ -103,7 +103,7 @@ def test_an_empty_text_is_a_name_and_no_hole(tmp_path, policy, kind):
     recounted = json.loads(files.manifest.read_text())["output"]["recounted"]
     assert (recounted["missing"] or {"cells": 0})["cells"] == holes
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "full.parquet")
-    found = review_release(tmp_path / "full.parquet", files.table, job)
+    found = assess_release(tmp_path / "full.parquet", files.table, job)
     assert (found.audit.missing.cells if found.audit.missing else 0) == holes
     with pytest.raises(TableError, match=r"from a CSV file \('place': \d\)"):
         release.write(tmp_path / "other.csv")

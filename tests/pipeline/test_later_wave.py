@@ -14,7 +14,7 @@ from aggopt.command.check import checked
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.pipeline.review.compare_with_keys import compare_releases
 from aggopt.pipeline.review.repeat import repeat
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 ROLES = {
     "identifier": ["name"],
@@ -81,7 +81,7 @@ def test_held_back_records_are_in_the_key_and_no_file_else(folder, changes) -> N
     assert stated["held_back"] == release.wave.held
     assert stated["changes"]["holds"]
     assert any("are held back" in note for note in release.notes[: release.urgent])
-    found = review_release(folder / "two.csv", folder / "b.csv", asked)
+    found = assess_release(folder / "two.csv", folder / "b.csv", asked)
     assert found.audit.holds
     assert found.measures.il == pytest.approx(release.measures.il)
     again = repeat(folder / "b.manifest.json", folder / "two.csv", folder / "c.csv")

@@ -15,7 +15,7 @@ from aggopt.experiments.sweep import sweep
 from aggopt.job import Job
 from aggopt.measure import sl
 from aggopt.partition import mdav
-from aggopt.pipeline.aggregate.margins import NOTE, WARNING, margin_arguments
+from aggopt.pipeline.aggregate.margins import NOTE, WARNING, make_margin_arguments
 from aggopt.pipeline.partition.partition_table import partition_table
 
 N, K, DELTA = 100, 5, 0.3
@@ -106,7 +106,7 @@ def test_margins_are_of_a_group_and_no_wider_than_said(method, delta) -> None:
         two(), stated(two(), {"method": method, "delta": delta}), print
     )
     asked = given.asked["delta"]
-    added = margin_arguments(given)["delta"] - asked
+    added = make_margin_arguments(given)["delta"] - asked
     for j in np.unique(given.labels):
         own, of = added[given.labels == j], asked[given.labels == j]
         for attribute in (0, 1):
@@ -137,7 +137,7 @@ def test_wishes_are_measured_as_asked_and_satisfied() -> None:
 def test_a_margin_of_its_own_width() -> None:
     how = {"method": "p3m", "delta": 0.1, "margin": 0.7}
     given = partition_table(two(), stated(two(), how), print)
-    added = margin_arguments(given)["delta"] - 0.1
+    added = make_margin_arguments(given)["delta"] - 0.1
     assert 0.6 < added.max() <= 0.7
     with pytest.raises(JobError, match="margin"):
         stated(two(), {**how, "margin": -0.1})
@@ -151,7 +151,7 @@ def test_each_block_has_margins_of_its_own_groups() -> None:
     asked["privacy"]["scope"] = "blocks"
     asked["partition"]["attributes"] = "one by one"
     given = partition_table(two(), Job(**asked), print)
-    added = margin_arguments(given)["delta"] - 0.1
+    added = make_margin_arguments(given)["delta"] - 0.1
     for j in (0, 1):
         of = pd.Series(added[:, j]).groupby(given.labels[:, j])
         assert (of.nunique() == 1).all()

@@ -9,7 +9,11 @@ from aggopt.aggregate.secret_margins import LEAST, find_step_in_deviations
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
-from aggopt.pipeline.aggregate.margins import _few, _steps, _warned
+from aggopt.pipeline.aggregate.margins import (
+    _describe_narrow_margin,
+    _find_steps,
+    _list_narrow_margins,
+)
 from aggopt.pipeline.validate.distance_requests import require_agreement
 
 PLAIN = np.zeros(9, int)
@@ -36,24 +40,29 @@ def given(columns, labels=THIRDS, importance=1.0):
 
 def warned(of, exact=True, **more):
     asked = np.full(of.X.shape, 0.5)
-    return list(_few(of, how(**more), asked, np.broadcast_to(exact, of.X.shape)))
+    return list(
+        _list_narrow_margins(of, how(**more), asked, np.broadcast_to(exact, of.X.shape))
+    )
 
 
 def test_only_what_varies_and_can_be_exact_is_warned_of() -> None:
     half = np.tile([0.0, 1, 0], 3)
     of = given({"one": ONE, "half": half, "also": half})
-    assert warned(of) == [_warned("half", 1), _warned("also", 1)]
-    assert warned(of, [True, False, True]) == [_warned("also", 1)]
+    assert warned(of) == [
+        _describe_narrow_margin("half", 1),
+        _describe_narrow_margin("also", 1),
+    ]
+    assert warned(of, [True, False, True]) == [_describe_narrow_margin("also", 1)]
     assert warned(given({"one": ONE}), margin=LEAST / 2) == []
     unit = given({"unit": np.tile([-1.0, 1.0], 4)}, np.repeat([0, 1], 4))
     assert Scale.of(unit.X).spread[0] == 1
-    assert warned(unit) == [_warned("unit", 1)]
+    assert warned(unit) == [_describe_narrow_margin("unit", 1)]
 
 
 def test_a_narrow_margin_is_counted_in_steps_as_fine_as_itself() -> None:
     of = given({"fine": FINE})
     narrow = 2.5e-3 / FINE.std()
-    assert warned(of, margin=narrow) == [_warned("fine", 3)]
+    assert warned(of, margin=narrow) == [_describe_narrow_margin("fine", 3)]
     assert warned(of, margin=2 * narrow) == []
 
 
@@ -61,14 +70,14 @@ def test_five_steps_are_enough() -> None:
     whole = given({"whole": PAIR / 2})
     step = 1 / (PAIR / 2).std()
     assert warned(whole, margin=5 * step) == []
-    assert warned(whole, margin=4.999 * step) == [_warned("whole", 5)]
+    assert warned(whole, margin=4.999 * step) == [_describe_narrow_margin("whole", 5)]
 
 
 def test_each_attribute_has_groups_of_its_own() -> None:
     half = np.tile([0.0, 1, 0], 3)
     labels = np.stack([PLAIN, THIRDS], axis=1)
     of = given({"fine": FINE, "half": half}, labels)
-    assert warned(of) == [_warned("half", 1)]
+    assert warned(of) == [_describe_narrow_margin("half", 1)]
 
 
 def agreed(columns, importance, labels=THIRDS, more=0.01):
@@ -133,7 +142,7 @@ def test_each_attribute_that_can_be_exact_has_its_own_step() -> None:
     asked = np.full(of.X.shape, 0.5)
     p3m = how(method="p3m", alpha=0.5)
     own = find_step_in_deviations(half, half.std())
-    assert _steps(of, p3m, asked).tolist() == [0.0, pytest.approx(own)]
+    assert _find_steps(of, p3m, asked).tolist() == [0.0, pytest.approx(own)]
 
 
 @pytest.mark.parametrize("first", [ONE, PAIR[::-1]])

@@ -692,7 +692,7 @@ def test_only_values_beyond_the_range_of_their_own_attribute_are_noted():
 
     def noted(*last):
         released = np.vstack([X[:2], last])  # the ends themselves are within
-        return notes.note_on_exceeded_ranges(given, released)
+        return notes.describe_exceeded_ranges(given, released)
 
     said = "Released values outside the range of the originals, of 3 each:"
     assert noted(5.0, 9.5) == [f"{said} 'age' 1, 'income' 1."]

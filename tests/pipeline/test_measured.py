@@ -19,11 +19,11 @@ from aggopt.job import AttributeSection, Missing
 from aggopt.job.roles import Roles
 from aggopt.measure import assess, sl
 from aggopt.pipeline.finish.measures import (
-    _without_holes,
+    _select_complete_records,
     measure_if_varying,
     measure_release,
 )
-from aggopt.pipeline.review.review_release import Review, review_release
+from aggopt.pipeline.review.review_release import Review, assess_release
 from aggopt.release.audit.counted_risk import replace_counted_risks
 from aggopt.release.release import Release
 
@@ -77,7 +77,7 @@ def test_losses_and_distances_are_by_weight(monkeypatch) -> None:
     asked = {"delta": np.ones((4, 1)), "importance": np.zeros((4, 1))}
     for roles in (weighed, Roles(**{"quasi-identifier": ["a"], "other": ["w"]})):
         table = Table.of(frame, roles)
-        found = measure_release(table, table, asked, whole=7)
+        found = measure_release(table, table, asked, linked_at_once=7)
         assert (found["whole"], found["importance"]) == (7, 1.0)
         if roles is weighed:
             assert found["weights"].tolist() == [0.01, 1.99, 1.99, 0.01]
@@ -192,8 +192,8 @@ def test_the_measures_of_a_release_take_what_the_records_ask_for() -> None:
     assert measure_release(*both, asked).sl == of(importance=ranks) != of()
     assert measure_release(*both, asked | {"importance": 0 * ranks}).sl == of()
     assert of() != of(delta=0.1)  # which is the measure's own
-    assert measure_release(*both, asked, whole=20).linkage_blocks == 2
-    assert measure_release(*both, {}, whole=20).linkage_blocks == 2
+    assert measure_release(*both, asked, linked_at_once=20).linkage_blocks == 2
+    assert measure_release(*both, {}, linked_at_once=20).linkage_blocks == 2
     assert measure_release(*both, {}) == measure_if_varying(*both, {}) == assess(X, Y)
     assert measure_if_varying(*both, asked).sl == of(importance=ranks)
 
@@ -287,7 +287,9 @@ def test_what_misses_a_value_before_or_after_is_left_out() -> None:
     first = Table.of(pd.DataFrame(holes), roles, missing=missing)
     masked = pd.DataFrame({"a": [2.0, 2.0, 3.0, None], "b": [5.5, 5.5, 7.5, 7.5]})
     asked = {"delta": np.arange(8.0).reshape(4, 2)}
-    one, other, wish = _without_holes(first, Table.of(masked, roles, like=first), asked)
+    one, other, wish = _select_complete_records(
+        first, Table.of(masked, roles, like=first), asked
+    )
     assert one.matrix().tolist() == [[1.0, 5.0], [3.0, 7.0]]
     assert other.matrix().tolist() == [[2.0, 5.5], [3.0, 7.5]]
     assert wish["delta"].tolist() == [[0.0, 1.0], [4.0, 5.0]]
@@ -315,7 +317,7 @@ def written(
 
 
 def test_a_second_look_finds_the_same(release, tmp_path) -> None:
-    found = review_release(*written(release, tmp_path), job())
+    found = assess_release(*written(release, tmp_path), job())
     assert found.measures == release.measures
     assert (found.warning, found.unmeasured) == (None, None)
     assert found.to_dict()["measures"] == release.measures.to_dict()
@@ -327,7 +329,7 @@ def test_what_no_original_has_is_said_and_the_audit_stands(release, tmp_path) ->
     table["work"] = table["work"].replace("smith", "SECRET")
     changed = int((table["work"] == "SECRET").sum())
     table.to_csv(masked, index=False)
-    found = review_release(original, masked, job())
+    found = assess_release(original, masked, job())
     assert found.measures is None
     assert found.audit.holds
     assert found.warning == found.unmeasured

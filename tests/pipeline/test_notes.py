@@ -12,8 +12,8 @@ from aggopt.data.table import Table
 from aggopt.encoding.clock import Clock
 from aggopt.job import Output
 from aggopt.pipeline.finish import notes
-from aggopt.pipeline.finish.original_comparison import compare_originals
-from aggopt.pipeline.prepare.prepared_table import present_values
+from aggopt.pipeline.finish.evaluate import compare_originals
+from aggopt.pipeline.prepare.prepared_table import select_present
 from aggopt.release.audit.originals import GRID
 
 
@@ -25,7 +25,7 @@ def asked(names=("a", "b"), other=(), k=2, **sections):
 
 def spanning(frame, **how):
     job = asked(["a"], [name for name in frame if name != "a"], input=how)
-    return notes.note_on_spanning_entries(
+    return notes.describe_spanning_entries(
         Table.of(frame, job.roles, job.attributes), job
     )
 
@@ -54,11 +54,11 @@ def test_records_that_are_not_measured_are_counted():
         "are of all values that are there."
     )
     what = "Linkage, disclosure, loss and satisfaction are"
-    assert notes.note_on_incomplete_records(rows | True, None) == []
-    assert notes.note_on_incomplete_records(rows, SimpleNamespace()) == [
+    assert notes.describe_incomplete_records(rows | True, None) == []
+    assert notes.describe_incomplete_records(rows, SimpleNamespace()) == [
         f"{what} measured on the {said}"
     ]
-    assert notes.note_on_incomplete_records(rows, None) == [
+    assert notes.describe_incomplete_records(rows, None) == [
         f"{what} not measured: there are {said}"
     ]
 
@@ -83,10 +83,10 @@ def test_an_index_is_said_to_be_kept_and_groups_to_be_one(monkeypatch):
         "says of records; written files have none."
     )
     one = "'a', 'b': all 8 records form one group."
-    assert notes.note_on_certificates(given, {}) == [constant, one]
-    assert notes.note_on_index(given) == [kept]
+    assert notes.describe_certificates(given, {}) == [constant, one]
+    assert notes.describe_index(given) == [kept]
     given.table.keeps_index = False
-    assert notes.note_on_index(given) == []
+    assert notes.describe_index(given) == []
 
 
 def test_one_group_is_said_where_originals_differ():
@@ -102,7 +102,7 @@ def test_one_group_is_said_where_originals_differ():
         whole=np.zeros((8, 3)), job=asked(("a", "b", "c")), blocks=blocks, held=()
     )
     constant = np.array([False, False, True])
-    assert notes._note_on_single_group(given, constant) == [
+    assert notes._describe_single_group(given, constant) == [
         "'b': all 8 records form one group."
     ]
 
@@ -116,9 +116,9 @@ def test_a_constant_does_not_differ():
 
 def test_values_that_are_there():
     x = np.array([1.0, np.nan, 3.0])
-    assert present_values(x).tolist() == [1.0, 3.0]
+    assert select_present(x).tolist() == [1.0, 3.0]
     whole = np.array([1.0, 2.0])
-    assert present_values(whole) is whole  # no copy of a large column
+    assert select_present(whole) is whole  # no copy of a large column
 
 
 @pytest.mark.parametrize("clocked", [False, True])

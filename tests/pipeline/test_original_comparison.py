@@ -7,7 +7,7 @@ import pytest
 from aggopt import Job
 from aggopt.data.table import Table
 from aggopt.job import Output
-from aggopt.pipeline.finish.original_comparison import compare_originals
+from aggopt.pipeline.finish.evaluate import compare_originals
 from aggopt.release.audit.originals import GRID
 
 

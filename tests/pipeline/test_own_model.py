@@ -15,7 +15,7 @@ from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCode
 from aggopt.experiments.compare_solvers import _find_solver_step, compare
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.prepare.inputs import load_job
-from aggopt.pipeline.prepare.job_properties import find_model
+from aggopt.pipeline.prepare.job_settings import find_model
 
 MINE = """
 import cvxpy as cp

@@ -11,7 +11,7 @@ from households import OF_RECORDS, OF_UNITS, members, of
 import aggopt
 from aggopt import Job
 from aggopt.errors import AggoptError, PrivacyError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.unit_compositions import count_linked_units
 
@@ -99,7 +99,7 @@ def test_a_written_release_is_recounted_and_made_again(tmp_path):
     assert stated["job"]["units"]["published"] == "pseudonym"
     counted = stated["output"]["recounted"]["linked"]
     assert counted["rarest"] == made.audit.linked.rarest
-    found = review_release(tmp_path / "people.csv", files.table, made.job)
+    found = assess_release(tmp_path / "people.csv", files.table, made.job)
     assert found.audit.linked == made.audit.linked
     again = aggopt.repeat(
         files.manifest, tmp_path / "people.csv", tmp_path / "again.csv"
@@ -233,3 +233,13 @@ def test_a_column_of_that_name_is_refused():
         "give that column another name, in the table and under [roles]."
     )
     assert job(more=("pseudonym",), units={"attributes": OF_UNITS}).pseudonym is None
+
+
+def test_the_column_has_the_type_and_the_index_of_the_table(release):
+    shifted = sized().set_axis(range(100, 100 + len(sized())), axis=0)
+    indexed = aggopt.mask(shifted, job(), secret=SECRET).table
+    assert indexed.index.equals(shifted.index)
+    assert indexed["pseudonym"].tolist() == release.table["pseudonym"].tolist()
+    frame = aggopt.mask(pl.from_pandas(sized()), job(), secret=SECRET).table
+    assert frame["pseudonym"].dtype == pl.Int64
+    assert frame["pseudonym"].to_list() == release.table["pseudonym"].tolist()

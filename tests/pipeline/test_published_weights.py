@@ -9,7 +9,7 @@ import pytest
 
 from aggopt import Job
 from aggopt.data.table import Table
-from aggopt.pipeline.finish.published_weights import add_weights
+from aggopt.pipeline.finish.added_columns import add_weights
 
 JOB = Job(roles={"quasi-identifier": ["age"], "weight": "w"}, privacy={"k": 2})
 BOOKS = {"age": "of age", "w": "of w"}

@@ -12,7 +12,7 @@ import aggopt
 from aggopt import Job
 from aggopt.command import show
 from aggopt.errors import TableError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 ONE = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 2})
 
@@ -28,7 +28,7 @@ def written(tmp_path):
 
 def looked(files, **how):
     asked = files.table.with_name("people.csv"), files.table, job()
-    return review_release(*asked, private=files.private.parent, same_order=True, **how)
+    return assess_release(*asked, private=files.private.parent, same_order=True, **how)
 
 
 def test_a_shuffled_release_is_not_taken_to_be_in_the_same_order(written) -> None:
@@ -50,7 +50,7 @@ def test_a_release_in_the_order_of_the_input_may_be_said_to_be(tmp_path) -> None
     asked = job(output={"shuffle": False})
     release = aggopt.mask(tmp_path / "people.csv", asked)
     files = release.write(tmp_path / "masked.csv")
-    found = review_release(tmp_path / "people.csv", files.table, asked, same_order=True)
+    found = assess_release(tmp_path / "people.csv", files.table, asked, same_order=True)
     assert found.measures == release.measures
     assert found.warning is None
     assert json.loads(files.manifest.read_text())["order"] == "as in the input"
@@ -72,7 +72,7 @@ def assessed(tmp_path, entries):
     before = np.arange(len(entries)) % 7
     pd.DataFrame({"a": before}).to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "m.csv").write_text("\n".join(["a", *entries, ""]))
-    return review_release(tmp_path / "t.csv", tmp_path / "m.csv", ONE, same_order=True)
+    return assess_release(tmp_path / "t.csv", tmp_path / "m.csv", ONE, same_order=True)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ def test_a_second_look_takes_what_the_records_ask_for(tmp_path) -> None:
     frame.to_csv(tmp_path / "people.csv", index=False)
     release = aggopt.mask(tmp_path / "people.csv", asked)
     files = release.write(tmp_path / "masked.csv")
-    found = review_release(tmp_path / "people.csv", files.table, asked)
+    found = assess_release(tmp_path / "people.csv", files.table, asked)
     assert found.measures == release.measures
     unasked = job(roles={**ROLES, "identifier": ["name", "distance"]})
-    plain = review_release(tmp_path / "people.csv", files.table, unasked)
+    plain = assess_release(tmp_path / "people.csv", files.table, unasked)
     assert plain.measures.sl != found.measures.sl
 
 
@@ -132,5 +132,5 @@ def test_a_release_of_a_table_in_memory_can_be_looked_at(tmp_path) -> None:
     release = aggopt.mask(people(), job())
     files = release.write(tmp_path / "masked.csv")
     people().to_csv(tmp_path / "people.csv", index=False)
-    found = review_release(tmp_path / "people.csv", files.table, job())
+    found = assess_release(tmp_path / "people.csv", files.table, job())
     assert found.measures == release.measures

@@ -12,7 +12,7 @@ import aggopt
 from aggopt import Job
 from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.pipeline.review.repeat import repeat
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 ORDER = ["low", "middle", "high"]
 CODES = {"code": {"kind": "nominal"}, "school": {"order": ORDER}}
@@ -32,7 +32,7 @@ def files(made, tmp_path):
 
 def refused(files, kind: type[AggoptError] = TableError) -> AggoptError:
     with pytest.raises(kind) as caught:
-        review_release(files.table.with_name("people.csv"), files.table, job())
+        assess_release(files.table.with_name("people.csv"), files.table, job())
     return caught.value
 
 
@@ -61,16 +61,16 @@ def test_a_release_named_first_is_said_to_be_one(tmp_path) -> None:
     people().to_csv(table, index=False)
     files = aggopt.mask(table, job()).write(tmp_path / "masked.csv")
     with pytest.raises(TableError) as refused:
-        review_release(files.table, table, job())
+        assess_release(files.table, table, job())
     assert refused.value.problem == (
         "masked.csv is the release, made from people.csv: masked.manifest.json says so."
     )
     assert refused.value.fix == "name the original first, and then what was released."
     released = job(roles={**ROLES, "identifier": []})
     with pytest.raises(TableError, match=r"There is no file .*none\.csv"):
-        review_release(files.table, tmp_path / "none.csv", released)
+        assess_release(files.table, tmp_path / "none.csv", released)
     again = aggopt.mask(files.table, released).write(tmp_path / "again.csv")
-    assert review_release(files.table, again.table, released).audit.holds
+    assert assess_release(files.table, again.table, released).audit.holds
 
 
 @pytest.mark.parametrize("places", [[0] * 40, [*range(39), 40], [*range(1, 41)]])
@@ -116,7 +116,7 @@ def test_what_is_read_again_is_read_as_the_job_says(decimal, tmp_path) -> None:
     path, asked = coded(decimal, tmp_path)
     release = aggopt.mask(path, asked)
     files = release.write(tmp_path / "masked.csv")
-    found = review_release(path, files.table, asked)
+    found = assess_release(path, files.table, asked)
     assert found.audit.unchanged == release.audit.unchanged
     assert found.audit.combination == release.audit.combination
     assert found.measures == release.measures
@@ -127,7 +127,7 @@ def test_what_cannot_be_measured_is_said_to_be_nothing(tmp_path) -> None:
     frame = pd.DataFrame({"a": [1.0] * 6})
     frame.to_csv(tmp_path / "t.csv", index=False)
     one = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 2})
-    found = review_release(tmp_path / "t.csv", tmp_path / "t.csv", one, same_order=True)
+    found = assess_release(tmp_path / "t.csv", tmp_path / "t.csv", one, same_order=True)
     assert found.measures is None
     assert found.warning is None
     assert found.to_dict() == {
@@ -147,7 +147,7 @@ def test_names_have_no_correlation_to_make_blocks_of(tmp_path) -> None:
     )
     both = tmp_path / "people.csv", tmp_path / "people.csv"
     with pytest.raises(JobError, match="1 attribute of 6 are no plain numbers"):
-        review_release(*both, asked, same_order=True)
+        assess_release(*both, asked, same_order=True)
 
 
 @pytest.mark.parametrize("name", ["at", "long", "b"])
@@ -162,7 +162,7 @@ def test_types_that_a_text_file_has_not_are_read_as_the_original_has_them(
     asked = Job(roles={"quasi-identifier": [name]}, privacy={"k": 2})
     release = aggopt.mask(tmp_path / "people.parquet", asked)
     files = release.write(tmp_path / "masked.csv")
-    found = review_release(tmp_path / "people.parquet", files.table, asked)
+    found = assess_release(tmp_path / "people.parquet", files.table, asked)
     assert found.audit.unchanged == release.audit.unchanged
     assert found.measures == release.measures
 
@@ -172,7 +172,7 @@ def test_what_is_not_measured_is_of_the_order_that_was_said(tmp_path) -> None:
     (tmp_path / "m.csv").write_text("a\n" + "z\n" * 6)
     both = tmp_path / "t.csv", tmp_path / "m.csv"
     asked = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 2})
-    found = review_release(*both, asked, same_order=True)
+    found = assess_release(*both, asked, same_order=True)
     assert found.measures is None
     assert found.same_order is True
     assert found.warning.startswith("Nothing but equal records was measured. ")
@@ -187,7 +187,7 @@ def test_what_a_release_may_equal_is_counted_again_if_asked(counted, tmp_path) -
     how = {"privacy": {"k": 2}, "partition": {"method": "mdav"}}
     asked = Job(roles=roles, missing=missing, **how)
     files = aggopt.mask(tmp_path / "t.csv", asked).write(tmp_path / "m.csv")
-    found = review_release(tmp_path / "t.csv", files.table, asked)
+    found = assess_release(tmp_path / "t.csv", files.table, asked)
     assert found.audit.missing.compatible == (2 if counted else None)
 
 
@@ -201,6 +201,6 @@ def test_confidential_numbers_are_read_again_with_their_decimal_comma(tmp_path) 
     )
     release = aggopt.mask(tmp_path / "t.csv", asked)
     files = release.write(tmp_path / "m.csv")
-    found = review_release(tmp_path / "t.csv", files.table, asked)
+    found = assess_release(tmp_path / "t.csv", files.table, asked)
     assert found.audit.promises == release.audit.promises
     assert found.audit.holds

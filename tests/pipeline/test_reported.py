@@ -21,7 +21,11 @@ from aggopt.pipeline.review.release_checks import (
     require_countable,
     require_equal_requirements,
 )
-from aggopt.pipeline.review.report_data import _leveled, _read, read_report_data
+from aggopt.pipeline.review.report_data import (
+    _has_levels,
+    _read_tables,
+    read_report_data,
+)
 from aggopt.release.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
 from aggopt.release.report.html import render_report
 from aggopt.release.report.release_report import collect_facts
@@ -132,7 +136,7 @@ def test_what_does_not_hold_is_found_in_the_file(here):
 
 def test_a_job_that_promises_the_same_is_said(here):
     (here / "job.toml").write_text(job().to_toml())
-    found = read_report_data(here / "masked.csv", asked=here / "job.toml")
+    found = read_report_data(here / "masked.csv", job_file=here / "job.toml")
     assert found.promised_by == BY_BOTH
     assert f"What was promised is stated by {BY_BOTH}." in render_report(found)
 
@@ -147,7 +151,7 @@ def test_a_manifest_that_promises_less_than_the_job_is_refused(here):
         "been edited: mask the table again.",
         JobError,
     ):
-        read_report_data(here / "masked.csv", asked=here / "job.toml")
+        read_report_data(here / "masked.csv", job_file=here / "job.toml")
 
 
 STRATA = {**ROLES, "other": [], "stratum": ["note"]}
@@ -381,9 +385,9 @@ def test_what_the_file_alone_does_not_tell_is_refused(unit, weight, dominance, s
 
 
 def test_attributes_with_an_order_or_a_tree_have_levels():
-    assert not _leveled(AttributeSection(kind="nominal"))
-    assert _leveled(AttributeSection(order=["low", "high"]))
-    assert _leveled(AttributeSection(tree=TREE))
+    assert not _has_levels(AttributeSection(kind="nominal"))
+    assert _has_levels(AttributeSection(order=["low", "high"]))
+    assert _has_levels(AttributeSection(tree=TREE))
 
 
 def test_a_release_is_read_by_the_types_of_its_job(tmp_path):
@@ -400,7 +404,7 @@ def test_a_release_is_read_by_the_types_of_its_job(tmp_path):
         },
         missing={"policy": "patterns"},
     )
-    found = _read(SimpleNamespace(table=path), asked, None)
+    found = _read_tables(SimpleNamespace(table=path), asked, None)
     table = found.released
     assert (found.original, found.units, found.weights, found.rows) == (None,) * 4
     assert table.frame.columns == ["code", "size", "age"]

@@ -16,7 +16,7 @@ from aggopt import Job
 from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.measure import il
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release
 
 WORDS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
@@ -261,10 +261,10 @@ def test_a_recount_holds_a_file_against_the_weights(tmp_path) -> None:
     frame, job = heavy(), survey(output={"shuffle": True})
     frame.to_csv(tmp_path / "people.csv", index=False)
     files = aggopt.mask(tmp_path / "people.csv", job).write(tmp_path / "masked.csv")
-    found = review_release(tmp_path / "people.csv", files.table, job)
+    found = assess_release(tmp_path / "people.csv", files.table, job)
     assert found.audit.holds
     strict = survey(weights={"dominance": 0.45})
-    again = review_release(tmp_path / "people.csv", files.table, strict)
+    again = assess_release(tmp_path / "people.csv", files.table, strict)
     assert not again.audit.holds
     assert found.measures.il == pytest.approx(again.measures.il)
     assert found.risks.totals["population"] == frame["w"].sum()

@@ -10,8 +10,13 @@ from tables import job, people
 
 from aggopt.errors import JobError
 from aggopt.pipeline.programs.declare import declare_program
-from aggopt.pipeline.programs.export import _write, export, import_solution
-from aggopt.pipeline.programs.solution_files import parse_solution, set_pyomo_values
+from aggopt.pipeline.programs.export import (
+    _write,
+    export,
+    import_solution,
+    parse_solution,
+    set_pyomo_values,
+)
 from aggopt.solvers import Status
 
 P3M = {"method": "p3m", "delta": 0.3}

@@ -18,7 +18,7 @@ from aggopt.partition import mdav
 from aggopt.partition.shared.result import Partition
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.review.compare_with_keys import compare_releases
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.solvers import Status
 
 SECRET = "5" * 32
@@ -274,7 +274,7 @@ def test_a_column_that_was_to_be_dropped_is_found(tmp_path) -> None:
         table = pd.read_csv(files.table)
         if left:
             table.assign(w=1.0).to_csv(files.table, index=False)
-        found = review_release(
+        found = assess_release(
             tmp_path / "people.csv", files.table, asked, same_order=left
         )
         assert found.audit.identifiers == expected
@@ -290,7 +290,7 @@ def test_own_measures_are_found_again(tmp_path) -> None:
     asked = job(measures={"extra": [rise]})
     release = aggopt.mask(tmp_path / "people.csv", asked)
     files = release.write(tmp_path / "masked.csv")
-    found = review_release(tmp_path / "people.csv", files.table, asked)
+    found = assess_release(tmp_path / "people.csv", files.table, asked)
     assert found.measures == release.measures
     assert [name for name, _ in found.measures.own] == ["rise"]
 

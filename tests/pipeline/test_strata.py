@@ -17,7 +17,10 @@ from aggopt.core.standardise import Scale
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import AggoptError, InfeasibleInputError
 from aggopt.partition import mdav
-from aggopt.pipeline.partition.strata import SingleStratumPerGroup, stratum_requirements
+from aggopt.pipeline.partition.strata import (
+    SingleStratumPerGroup,
+    add_stratum_requirement,
+)
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Status
@@ -117,7 +120,7 @@ def test_names_are_grouped_within_strata_too():
 
 
 def test_what_is_dropped_has_nothing_in_the_key_and_is_assessed_without(tmp_path):
-    from aggopt.pipeline.review.review_release import review_release
+    from aggopt.pipeline.review.review_release import assess_release
 
     frame, job = residents(m_f=2), within(strata=DROP, output={"shuffle": True})
     frame.to_csv(tmp_path / "people.csv", index=False)
@@ -129,7 +132,7 @@ def test_what_is_dropped_has_nothing_in_the_key_and_is_assessed_without(tmp_path
     masked = pd.read_csv(files.table)
     place = key["released_record"].dropna().astype(int)
     assert (masked["ill"].to_numpy()[place] == frame.loc[~gone, "ill"]).all()
-    again = review_release(tmp_path / "people.csv", files.table, job)
+    again = assess_release(tmp_path / "people.csv", files.table, job)
     assert again.audit == release.audit
     assert again.measures.il == release.measures.il
     assert release.manifest()["strata"]["dropped"] == 2
@@ -300,14 +303,14 @@ def test_what_merging_does_not_find_within_strata_is_refused() -> None:
     strata, one = RecordStrata(np.array([0, 0, 1])), np.zeros(3, int)
     with (
         pytest.raises(InfeasibleInputError) as error,
-        stratum_requirements(strata) as more,
+        add_stratum_requirement(strata) as more,
     ):
         merge_until_satisfied(np.zeros((3, 1)), one, more)
     assert error.value.problem == (
         "Within strata no groups were found that keep what is promised."
     )
     assert error.value.fix == LESS
-    with stratum_requirements(None) as more:
+    with add_stratum_requirement(None) as more:
         assert more == ()
 
 
@@ -316,7 +319,7 @@ def test_a_group_whose_stratum_is_taken_waits_and_is_not_merged_with_another() -
     ill = np.array([0, 0, 0, 0, 0, 1, 0, 1])
     X = np.repeat([[0.0], [1.0], [2.0], [100.0]], 2, axis=0)
     strata = RecordStrata(np.array([0, 0, 0, 0, 0, 0, 1, 1]))
-    with stratum_requirements(strata) as more:
+    with add_stratum_requirement(strata) as more:
         made = merge_until_satisfied(X, groups, (Diversity("ill", ill, 2), *more))
     assert made.tolist() == strata.labels.tolist()
 

@@ -11,7 +11,7 @@ from stratified import ROLES, residents, within
 import aggopt
 from aggopt import Job
 from aggopt.errors import JobError
-from aggopt.pipeline.partition import subset_processes as processes
+from aggopt.pipeline.partition import subsets as processes
 from aggopt.solvers.solver_log import logged
 
 SECRET = "0123456789abcdef" * 2

@@ -7,7 +7,7 @@ from households import OF_RECORDS, OF_UNITS, members, of
 
 import aggopt
 from aggopt.errors import AggoptError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 
 def units_behind(table, frame, names):
@@ -67,7 +67,7 @@ def test_a_written_release_is_counted_in_units_again(quasi, tmp_path):
     job = of(quasi, output={"shuffle": True})
     release = aggopt.mask(tmp_path / "people.csv", job)
     files = release.write(tmp_path / "masked.csv")
-    again = review_release(tmp_path / "people.csv", files.table, job)
+    again = assess_release(tmp_path / "people.csv", files.table, job)
     assert again.audit == release.audit
     assert again.measures.highest_risk == 1 / release.audit.smallest
     assert again.measures.average_risk == release.measures.average_risk
@@ -85,7 +85,7 @@ def test_a_written_release_that_has_fewer_units_is_seen(household, tmp_path):
     one = members()["household"] == 103  # all four records of a household
     table.loc[one, OF_UNITS] = 1e9
     table.to_csv(files.table, index=False)
-    found = review_release(tmp_path / "people.csv", files.table, of(OF_UNITS)).audit
+    found = assess_release(tmp_path / "people.csv", files.table, of(OF_UNITS)).audit
     assert (found.smallest, found.holds) == (1, False)
 
 

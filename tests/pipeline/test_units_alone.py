@@ -8,8 +8,8 @@ from refusals import refused
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits
 from aggopt.errors import JobError
-from aggopt.pipeline.prepare.attribute_blocks import find_blocks
 from aggopt.pipeline.prepare.defaults import add_repair_for_units
+from aggopt.pipeline.prepare.job_settings import find_blocks
 from aggopt.pipeline.prepare.prepared_table import prepare_table
 from aggopt.pipeline.validate.units import (
     require_linkable,

@@ -9,7 +9,7 @@ import aggopt
 from aggopt.command.collect_errors import obstacles, refused
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 QUASI = ["age", "income", "height", "rooms"]  # of both kinds, mixed
 BOTH = {"units": {"attributes": OF_UNITS}, "privacy": {"k": 3, "scope": "blocks"}}
@@ -51,7 +51,7 @@ def test_k_counts_units_in_each_kind(release, tmp_path):
     key = pd.read_csv(files.private)
     assert {"group_1", "group_2"} <= set(key.columns)
     frame.to_csv(tmp_path / "in.csv", index=False)
-    again = review_release(tmp_path / "in.csv", files.table, both())
+    again = assess_release(tmp_path / "in.csv", files.table, both())
     assert again.audit.holds
     assert again.audit.smallest == release.audit.smallest
     assert [each.attributes for each in again.audit.blocks] == [

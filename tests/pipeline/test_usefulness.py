@@ -9,7 +9,11 @@ import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import AggoptError
 from aggopt.measure import utility
-from aggopt.pipeline.review.utility import _as_it_is, _text, measure_utility
+from aggopt.pipeline.review.utility import (
+    _convert_column,
+    _format_entries,
+    measure_utility,
+)
 
 EXTRA = "needs the extra stats: pip install '.[stats]'"
 ROLES = {
@@ -43,10 +47,10 @@ def test_what_is_no_number_everywhere_is_text() -> None:
     roles = {"quasi-identifier": ["a"], "other": ["day", "b"]}
     job = aggopt.Job(roles=roles, privacy={"k": 3})
     table = Table.of(frame, job.roles)
-    one, none, three = _as_it_is(table, "day", job).tolist()
+    one, none, three = _convert_column(table, "day", job).tolist()
     assert (type(one), none, type(three)) == (str, None, str)
-    assert _as_it_is(table, "b", job).dtype == np.float64
-    assert _text([None, 1, "a"]).tolist() == [None, "1", "a"]
+    assert _convert_column(table, "b", job).dtype == np.float64
+    assert _format_entries([None, 1, "a"]).tolist() == [None, "1", "a"]
 
 
 def test_dates_have_no_totals_and_durations_have(tmp_path) -> None:

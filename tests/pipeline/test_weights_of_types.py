@@ -8,7 +8,7 @@ from surveys import QUASI, ROLES, heavy, largest_share, masked, sample
 import aggopt
 from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.errors import AggoptError, InfeasibleInputError, PrivacyError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 SEXED = {**ROLES, "quasi-identifier": [*QUASI, "sex"]}
 BLOCKS = {
@@ -233,7 +233,7 @@ def test_a_recount_with_the_originals_sees_which_values_count(tmp_path):
     sections = {"missing": {"policy": "fill"}, "weights": {"dominance": 0.8}}
     made = masked(tmp_path / "people.csv", **sections, output={"shuffle": True})
     files = made.write(tmp_path / "masked.csv")
-    found = review_release(tmp_path / "people.csv", files.table, made.job)
+    found = assess_release(tmp_path / "people.csv", files.table, made.job)
     (one,), (other,) = found.audit.promises, made.audit.promises
     assert (one.found, one.groups) == (pytest.approx(other.found), other.groups)
     there = frame[QUASI].notna().to_numpy()

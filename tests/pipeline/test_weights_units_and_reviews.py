@@ -10,7 +10,7 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import SolverError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 SECRET = "5" * 32
 HEAVY = {"dominance": 0.5}
@@ -133,7 +133,7 @@ def test_a_second_look_is_by_what_the_job_says(tmp_path) -> None:
     )
     release = aggopt.mask(tmp_path / "in.csv", asked, secret=SECRET)
     files = release.write(tmp_path / "out.csv")
-    found = review_release(tmp_path / "in.csv", files.table, asked)
+    found = assess_release(tmp_path / "in.csv", files.table, asked)
     assert found.audit == release.audit
     assert found.measures.il == pytest.approx(release.measures.il)
     assert release.audit.holds

@@ -11,7 +11,7 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import AggoptError
-from aggopt.pipeline.review.review_release import Review, review_release
+from aggopt.pipeline.review.review_release import Review, assess_release
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
@@ -45,7 +45,7 @@ def repeated(folder, data=None, to="again.csv"):
 
 
 def looked(folder, **how):
-    review_release(folder / "people.csv", folder / "masked.csv", job(), **how)
+    assess_release(folder / "people.csv", folder / "masked.csv", job(), **how)
 
 
 def spoil(folder, case, monkeypatch):

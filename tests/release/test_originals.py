@@ -13,8 +13,8 @@ import aggopt
 from aggopt.errors import JobError
 from aggopt.job import Output, Privacy
 from aggopt.job.roles import Roles
-from aggopt.pipeline.finish.original_comparison import compare_originals
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.finish.evaluate import compare_originals
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.originals import GRID, Originals, count_dominated
 
@@ -161,7 +161,7 @@ def test_a_release_counts_it_and_so_does_a_second_look(tmp_path):
     assert release.audit.unchanged.records == 48
     assert "48 of 48 records are published unchanged" in str(release.audit)
     files = release.write(tmp_path / "masked.csv")
-    again = review_release(tmp_path / "people.csv", files.table, job(k=4))
+    again = assess_release(tmp_path / "people.csv", files.table, job(k=4))
     assert again.audit == release.audit
     stated = json.loads(files.manifest.read_text())
     assert stated["audit"]["unchanged"]["cells"] == {"age": 48, "income": 48}

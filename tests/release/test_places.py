@@ -9,7 +9,7 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import TableError
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.files import staging
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import compute_sha256
@@ -77,11 +77,11 @@ def test_assess_finds_them_in_their_folder(tmp_path) -> None:
     release = aggopt.mask(tmp_path / "people.csv", job())
     release.write(tmp_path / "masked.csv", private=tmp_path / "private")
     asked = tmp_path / "people.csv", tmp_path / "masked.csv", job()
-    found = review_release(*asked, private=tmp_path / "private")
+    found = assess_release(*asked, private=tmp_path / "private")
     assert found.measures.dld == release.measures.dld
     assert found.measures.sl == release.measures.sl
     with pytest.raises(TableError, match="is not there") as refused:
-        review_release(*asked)
+        assess_release(*asked)
     assert "--private" in refused.value.fix
 
 

@@ -12,7 +12,7 @@ import aggopt
 from aggopt.data.table import Table
 from aggopt.errors import AggoptError, TableError
 from aggopt.measure import risk
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.risks import (
     RiskMeasures,
     _Both,
@@ -175,10 +175,10 @@ def test_a_second_look_finds_the_same(release, tmp_path) -> None:
     table().to_csv(tmp_path / "people.csv", index=False)
     job = asking(**ASKED)
     aggopt.mask(tmp_path / "people.csv", job).write(tmp_path / "masked.csv")
-    found = review_release(tmp_path / "people.csv", tmp_path / "masked.csv", job)
+    found = assess_release(tmp_path / "people.csv", tmp_path / "masked.csv", job)
     assert found.risks.totals == release.risks.totals
     assert found.to_dict()["risk"] == release.risks.totals
-    plain = review_release(tmp_path / "people.csv", tmp_path / "masked.csv", asking())
+    plain = assess_release(tmp_path / "people.csv", tmp_path / "masked.csv", asking())
     assert plain.risks is None
     assert "risk" not in plain.to_dict()
 

@@ -6,7 +6,7 @@ import pytest
 
 import aggopt
 from aggopt.pipeline.review.report_data import read_report_data as facts_of_file
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 KIND = {"sex": {"kind": "nominal"}}
 NAMES = ["age", "children", "sex"]
@@ -95,7 +95,7 @@ def test_records_published_unchanged_equal_a_recount_by_a_join(seed, tmp_path):
     assert (in_memory.records, in_memory.identical) == (records, identical)
     assert in_memory.cells == cells
     assert in_memory.identical_cells == identical_cells
-    of_files = review_release(tmp_path / "people.csv", written, asked).audit
+    of_files = assess_release(tmp_path / "people.csv", written, asked).audit
     assert of_files.unchanged == in_memory
     assert facts_of_file(written).unchanged == records
     said = f"{records} of {len(source)} records "

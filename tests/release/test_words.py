@@ -12,7 +12,7 @@ import aggopt
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.job import Privacy
 from aggopt.job.roles import Roles
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.audit.counts import Count, combine_codes
@@ -210,7 +210,7 @@ def written(tmp_path):
 
 
 def looked(files, table="people.csv", **how):
-    return review_release(files.table.with_name(table), files.table, job(), **how)
+    return assess_release(files.table.with_name(table), files.table, job(), **how)
 
 
 def test_a_second_look_in_the_same_order_needs_no_key(written):
@@ -275,7 +275,7 @@ def test_a_second_look_reads_the_decimal_comma(tmp_path):
     release = aggopt.mask(tmp_path / "people.csv", asked)
     files = release.write(tmp_path / "masked.csv")
     assert (
-        review_release(tmp_path / "people.csv", files.table, asked).audit
+        assess_release(tmp_path / "people.csv", files.table, asked).audit
         == release.audit
     )
 

@@ -7,7 +7,7 @@ import pytest
 from tables import promising, salaried
 
 import aggopt
-from aggopt.pipeline.review.review_release import review_release
+from aggopt.pipeline.review.review_release import assess_release
 
 COMMA = {"separator": ";", "decimal": ","}
 
@@ -29,7 +29,7 @@ def test_truth_values_that_are_rounded_can_be_assessed(tmp_path) -> None:
     release = aggopt.mask(tmp_path / "people.parquet", job)
     files = release.write(tmp_path / "masked.csv")
     assert (
-        review_release(tmp_path / "people.parquet", files.table, job).audit
+        assess_release(tmp_path / "people.parquet", files.table, job).audit
         == release.audit
     )
 
@@ -52,7 +52,7 @@ def test_text_that_may_stand_for_missing_is_noted_again(tmp_path, text) -> None:
     note = next(n for n in release.notes if "often stands for what is missing" in n)
     files = release.write(tmp_path / "masked.csv")
     assert (
-        note in review_release(tmp_path / "people.csv", files.table, asked).audit.notes
+        note in assess_release(tmp_path / "people.csv", files.table, asked).audit.notes
     )
 
 
@@ -61,6 +61,6 @@ def test_a_constant_attribute_is_said_to_hold_trivially(tmp_path) -> None:
     frame.to_csv(tmp_path / "people.csv", index=False)
     asked = promising(t=0.1, repair="merge")
     files = aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / "masked.csv")
-    found = review_release(tmp_path / "people.csv", files.table, asked).audit
+    found = assess_release(tmp_path / "people.csv", files.table, asked).audit
     assert "t (ordered) <= 0.1 holds trivially for 'salary'" in found.verdict
     assert found.to_dict()["promises"][0]["trivial"] is True

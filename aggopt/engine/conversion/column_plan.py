@@ -42,24 +42,24 @@ class ColumnPlan:
     masked: bool
     as_it_is: bool
 
-    def read(self, column: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
+    def read(self, column: pa.ChunkedArray, input_section: Input) -> pa.ChunkedArray:
         """Return parsed entries of the column, null for missing values."""
         if self._is_text and self.as_it_is:
             return column
-        return self.found.spelling.read(column, self.type, how)
+        return self.found.spelling.read(column, self.type, input_section)
 
     def became(self, records: int) -> ConvertedColumn:
         """Return the summary of the column for this number of records."""
-        own, text = self.found.spelling, self._is_text
-        among = 0 < own.mixed < own.there
-        by_other = text and not self.said and self.found.other == own.mixed
+        spelling, text = self.found.spelling, self._is_text
+        among = 0 < spelling.mixed < spelling.there
+        by_other = text and not self.said and self.found.other == spelling.mixed
         return ConvertedColumn(
             self.name,
             _WORDS.get(self.type, TEXT),
-            0 if text and self.as_it_is else records - own.there,
-            words=own.mixed if text and among else 0,
+            0 if text and self.as_it_is else records - spelling.there,
+            words=spelling.mixed if text and among else 0,
             respelled=not text and self.masked and not self.found.comes_back,
-            coded=text and not self.said and own.there > 0 == own.mixed,
+            coded=text and not self.said and spelling.there > 0 == spelling.mixed,
             other_point=self.found.other if by_other else 0,
         )
 
@@ -69,7 +69,7 @@ class ColumnPlan:
 
 
 def plan_columns(
-    found: Mapping[str, ColumnText], job: Job | None, numbers: Collection[str]
+    columns_by_name: Mapping[str, ColumnText], job: Job | None, numbers: Collection[str]
 ) -> list[ColumnPlan]:
     """Return the plan of each column, declared by the job or the caller, else inferred.
 
@@ -78,47 +78,54 @@ def plan_columns(
     TableError
         As `find_declared_types`; or no column has one of these names.
     """
-    said = _declared_types(found, job, numbers)
+    declared_types = _list_declared_types(columns_by_name, job, numbers)
     as_it_is = job is not None
     plans = []
-    for name, text in found.items():
-        own = text.type_as_it_is if as_it_is else text.type
+    for name, text in columns_by_name.items():
+        column_type = text.type_as_it_is if as_it_is else text.type
         plans.append(
             ColumnPlan(
                 name,
-                said.get(name, own),
+                declared_types.get(name, column_type),
                 text,
-                said=name in said,
-                masked=name in said and name not in numbers,
-                as_it_is=as_it_is and name not in said,
+                said=name in declared_types,
+                masked=name in declared_types and name not in numbers,
+                as_it_is=as_it_is and name not in declared_types,
             )
         )
     return plans
 
 
-def _declared_types(
-    found: Mapping[str, ColumnText], job: Job | None, numbers: Collection[str]
+def _list_declared_types(
+    columns_by_name: Mapping[str, ColumnText], job: Job | None, numbers: Collection[str]
 ) -> dict[str, pa.DataType]:
     """Return the types that the job or the caller decides."""
-    unknown = [name for name in numbers if name not in found]
+    unknown = [name for name in numbers if name not in columns_by_name]
     if unknown:
         raise TableError(
             f"There is no column {', '.join(map(repr, unknown))}, which numbers names.",
-            fix=f"name some of the {plural(len(found), 'column')} of the files.",
+            fix=f"name some of the {plural(len(columns_by_name), 'column')} of the "
+            "files.",
         )
     types: dict[str, pa.DataType] = {}
     if numbers:
         roles = Roles(**{"quasi-identifier": tuple(numbers)})
-        own = _spelled(found, numbers)
-        types = find_declared_types(own, roles, dict.fromkeys(numbers, _NUMERIC))
+        spelled_numbers = _list_spelled_numbers(columns_by_name, numbers)
+        types = find_declared_types(
+            spelled_numbers, roles, dict.fromkeys(numbers, _NUMERIC)
+        )
     if job is None:
         return types
     masked = (*job.roles.quasi_identifier, *job.roles.numbers)
-    rest = _spelled(found, [name for name in masked if name not in numbers])
+    rest = _list_spelled_numbers(
+        columns_by_name, [name for name in masked if name not in numbers]
+    )
     return types | find_declared_types(rest, job.roles, job.attributes)
 
 
-def _spelled(
-    found: Mapping[str, ColumnText], names: Collection[str]
+def _list_spelled_numbers(
+    columns_by_name: Mapping[str, ColumnText], names: Collection[str]
 ) -> dict[str, Spelling]:
-    return {name: text.spelling for name, text in found.items() if name in names}
+    return {
+        name: text.spelling for name, text in columns_by_name.items() if name in names
+    }

@@ -49,22 +49,24 @@ class ColumnText:
     other: int = 0
 
     @classmethod
-    def of(cls, column: pa.ChunkedArray, how: Input) -> "ColumnText":
+    def of(cls, column: pa.ChunkedArray, input_section: Input) -> "ColumnText":
         """Return the spelling of a column of text."""
-        spelling = Spelling.of(column, how)
+        spelling = Spelling.of(column, input_section)
         trimmed = pc.utf8_trim_whitespace(column)
-        there = strip_blanks(column).drop_null()
+        is_blank = strip_blanks(column).drop_null()
         is_missing = pc.is_in(trimmed, pa.array(MISSING))
         absent = trimmed.filter(is_missing)
         same = pc.equal(column, trimmed)
         return cls(
             spelling,
-            NumberStyle() if spelling.words else NumberStyle.of(there, how.decimal),
-            _all(pc.match_substring_regex(there, PLAIN)),
-            _all(same),
-            _all(pc.or_(same, is_missing)),
+            NumberStyle()
+            if spelling.words
+            else NumberStyle.of(is_blank, input_section.decimal),
+            _is_all(pc.match_substring_regex(is_blank, PLAIN)),
+            _is_all(same),
+            _is_all(pc.or_(same, is_missing)),
             frozenset(pc.unique(absent).to_pylist()),
-            _count_other_point(there, how) if spelling.mixed else 0,
+            _count_other_point(is_blank, input_section) if spelling.mixed else 0,
         )
 
     def __add__(self, other: "ColumnText") -> "ColumnText":
@@ -93,25 +95,27 @@ class ColumnText:
     @property
     def comes_back(self) -> bool:
         """Whether each entry can be recovered from its parsed value."""
-        own = self.spelling
-        if own.mixed or not own.there:
+        spelling = self.spelling
+        if spelling.mixed or not spelling.there:
             return True
-        if own.truth or not self.tight:
+        if spelling.truth or not self.tight:
             return self.tight
-        return self.plain if own.whole else self.style.one
+        return self.plain if spelling.whole else self.style.one
 
 
-def _count_other_point(there: pa.ChunkedArray, how: Input) -> int:
+def _count_other_point(entries: pa.ChunkedArray, input_section: Input) -> int:
     """Return how many entries have the other decimal point, and are numbers by it."""
-    other = how.model_copy(update={"decimal": opposite_point(how.decimal)})
-    have_it = there.filter(pc.match_substring(there, other.decimal))
+    other = input_section.model_copy(
+        update={"decimal": find_other_point(input_section.decimal)}
+    )
+    have_it = entries.filter(pc.match_substring(entries, other.decimal))
     return int(pc.sum(spell_numbers(have_it, other), min_count=0).as_py())
 
 
-def opposite_point(decimal: str) -> str:
+def find_other_point(decimal: str) -> str:
     """Return the decimal point that another one is not."""
     return COMMA if decimal == POINT else POINT
 
 
-def _all(which: pa.ChunkedArray) -> bool:
+def _is_all(which: pa.ChunkedArray) -> bool:
     return bool(pc.all(which, min_count=0).as_py())

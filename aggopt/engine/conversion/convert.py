@@ -16,7 +16,7 @@ from aggopt.engine.conversion.column_text import COMMA, POINT, ColumnText
 from aggopt.engine.conversion.csv_parts import CsvParts
 from aggopt.engine.conversion.summary import ConversionSummary
 from aggopt.engine.runs.output_folders import (
-    appearing_folder,
+    make_appearing_folder,
     require_new,
     require_no_file,
 )
@@ -24,7 +24,7 @@ from aggopt.engine.storage.input_parts import PIECE, list_files
 from aggopt.engine.storage.scratch_files import write_atomically
 from aggopt.errors import JobError
 from aggopt.job import Input, Job, make_input_section
-from aggopt.pipeline.prepare.inputs import Progress, progress_or_noop
+from aggopt.pipeline.prepare.inputs import Progress, read_progress
 
 PART = 1_000_000  # records of a file, about
 GROUP = 2**25  # bytes of a row group in memory, about
@@ -95,34 +95,35 @@ def convert(
       'sex': text
       'age': numbers, 1 missing
     """
-    on_progress, to = progress_or_noop(progress), Path(out)
+    on_progress, to = read_progress(progress), Path(out)
     require_no_file(to)
     require_new(to)
     paths = list_files(data, ENDING)
-    asked = Job.read(job) if isinstance(job, str | Path) else job
-    how = _csv_dialect(
-        asked, paths[0], separator, decimal, multiline=multiline, encoding=encoding
+    loaded_job = Job.read(job) if isinstance(job, str | Path) else job
+    spelling = _find_csv_dialect(
+        loaded_job, paths[0], separator, decimal, multiline=multiline, encoding=encoding
     )
-    parts = CsvParts.of(paths, how, on_progress)
-    _require_names(parts, asked)
-    is_open = asked is None and decimal is None and how.separator != COMMA
-    how, spelled = _read_spelling(
-        parts, (POINT, COMMA) if is_open else (how.decimal,), on_progress
+    parts = CsvParts.of(paths, spelling, on_progress)
+    _require_names(parts, loaded_job)
+    is_open = loaded_job is None and decimal is None and spelling.separator != COMMA
+    spelling, spelled = _read_spelling(
+        parts, (POINT, COMMA) if is_open else (spelling.decimal,), on_progress
     )
-    columns = plan_columns(spelled, asked, numbers)
+    columns = plan_columns(spelled, loaded_job, numbers)
     schema = pa.schema([(column.name, column.type) for column in columns])
-    with appearing_folder(to) as folder:
+    with make_appearing_folder(to) as folder:
         blocks = (
-            _convert_block(block, columns, how) for block in parts.blocks(on_progress)
+            _convert_block(block, columns, spelling)
+            for block in parts.blocks(on_progress)
         )
         files = tuple(_write_parts(_batch_blocks(blocks), schema, folder))
     became = tuple(column.became(parts.records) for column in columns)
     return ConversionSummary(
-        to, files, parts.records, how.separator, how.decimal, became
+        to, files, parts.records, spelling.separator, spelling.decimal, became
     )
 
 
-def _csv_dialect(
+def _find_csv_dialect(
     job: Job | None,
     first: Path,
     separator: str | None,
@@ -134,11 +135,11 @@ def _csv_dialect(
     """Return the format of the files; the decimal point may be provisional."""
     if job is None:
         cut = separator or find_separator(first)
-        found = make_input_section(cut, decimal or POINT, encoding)
-        return found.model_copy(update={"multiline": multiline})
-    named = {"separator": separator, "decimal": decimal, "multiline": multiline}
-    named["encoding"] = encoding != UTF_8
-    beside = [name for name, value in named.items() if value]
+        dialect = make_input_section(cut, decimal or POINT, encoding)
+        return dialect.model_copy(update={"multiline": multiline})
+    settings = {"separator": separator, "decimal": decimal, "multiline": multiline}
+    settings["encoding"] = encoding != UTF_8
+    beside = [name for name, value in settings.items() if value]
     if beside:
         raise JobError(
             f"A job is named, and beside it {', '.join(beside)}, which it says itself.",
@@ -160,30 +161,33 @@ def _read_spelling(
 ) -> tuple[Input, dict[str, ColumnText]]:
     """Return the spelling of columns, by the decimal point with more numbers."""
     ways = [parts.how.model_copy(update={"decimal": point}) for point in points]
-    found = zip(ways, parts.spelled(ways, on_progress), strict=True)
+    spellings = zip(ways, parts.spelled(ways, on_progress), strict=True)
     return max(
-        found, key=lambda way: sum(not each.spelling.mixed for each in way[1].values())
+        spellings,
+        key=lambda way: sum(not text.spelling.mixed for text in way[1].values()),
     )
 
 
 def _convert_block(
     block: pa.Table, columns: Sequence[ColumnPlan], how: Input
 ) -> pa.Table:
-    return pa.table({each.name: each.read(block[each.name], how) for each in columns})
+    return pa.table(
+        {column.name: column.read(block[column.name], how) for column in columns}
+    )
 
 
 def _batch_blocks(blocks: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """Yield consecutive blocks together, as many as a row group has bytes."""
-    held: list[pa.Table] = []
+    waiting: list[pa.Table] = []
     size = 0
     for block in blocks:
-        held.append(block)
+        waiting.append(block)
         size += block.nbytes
         if size >= GROUP:
-            yield pa.concat_tables(held)
-            held, size = [], 0
-    if held:
-        yield pa.concat_tables(held)
+            yield pa.concat_tables(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def _write_parts(

@@ -43,7 +43,9 @@ class CsvParts:
     partitions: tuple[Mapping[str, str], ...] = ()
 
     @classmethod
-    def of(cls, paths: Sequence[Path], how: Input, on_progress: Progress) -> "CsvParts":
+    def of(
+        cls, paths: Sequence[Path], input_section: Input, on_progress: Progress
+    ) -> "CsvParts":
         """Return the files, which must follow the CSV rules and have one header.
 
         Raises
@@ -54,10 +56,13 @@ class CsvParts:
         shapes = []
         for number, path in enumerate(paths):
             on_progress("check", number / len(paths))
-            shapes.append(_read_shape(path, how))
-            _require_same(paths[0], shapes[0], path, shapes[-1])
+            shapes.append(_read_shape(path, input_section))
+            _require_equal_columns(paths[0], shapes[0], path, shapes[-1])
         parts = cls(
-            tuple(paths), tuple(shapes), how, _partitions(paths, shapes[0].names)
+            tuple(paths),
+            tuple(shapes),
+            input_section,
+            _read_partitions(paths, shapes[0].names),
         )
         if not parts.records:
             raise TableError(
@@ -89,15 +94,15 @@ class CsvParts:
         self, ways: Sequence[Input], on_progress: Progress
     ) -> list[dict[str, ColumnText]]:
         """Return the spelling of each column, for each of several number formats."""
-        found = [dict.fromkeys(self.names, ColumnText()) for _ in ways]
+        result = [dict.fromkeys(self.names, ColumnText()) for _ in ways]
         for block in self.blocks(on_progress, "types"):
-            for spelled, how in zip(found, ways, strict=True):
+            for spelled, way in zip(result, ways, strict=True):
                 for name in self.names:
-                    spelled[name] += ColumnText.of(block[name], how)
-        return found
+                    spelled[name] += ColumnText.of(block[name], way)
+        return result
 
 
-def _partitions(
+def _read_partitions(
     paths: Sequence[Path], names: Sequence[str]
 ) -> tuple[Mapping[str, str], ...]:
     """Return the columns in the names of the folders of each file, all alike.
@@ -105,9 +110,9 @@ def _partitions(
     Raises
     ------
     TableError
-        Some files lie in folders with other columns in their names.
+        Some files are in folders with other columns in their names.
     """
-    found = [
+    result = [
         {
             name: value
             for name, value in partition_values(path).items()
@@ -115,45 +120,49 @@ def _partitions(
         }
         for path in paths
     ]
-    for path, own in zip(paths, found, strict=True):
-        if list(own) != list(found[0]):
+    for path, values in zip(paths, result, strict=True):
+        if list(values) != list(result[0]):
             raise TableError(
                 f"The folders of {path.name} and of {paths[0].name} have other columns "
                 "in their names (NAME=...).",
                 fix="put all files of the table into folders of the same columns.",
             )
-    check_header([*names, *found[0]], paths[0].name)
-    return tuple(found)
+    check_header([*names, *result[0]], paths[0].name)
+    return tuple(result)
 
 
 def _append_partition(block: pa.Table, partition: Mapping[str, str]) -> pa.Table:
-    """Return records with the columns of their folders, empty for what is missing."""
+    """Return records with the columns of their folders, empty for missing values."""
     for name, value in partition.items():
         entries = ["" if value == MISSING else value] * len(block)
         block = block.append_column(name, pa.array(entries, pa.string()))
     return block
 
 
-def _read_shape(path: Path, how: Input) -> CsvShape:
+def _read_shape(path: Path, input_section: Input) -> CsvShape:
     require_regular(path)
     try:
-        return read_csv_shape(path, how)
+        return read_csv_shape(path, input_section)
     except OSError as error:
         fix = "check that it may be read and is what its ending says."
         raise explain_unreadable(path, error, fix=fix) from None
 
 
-def _require_same(first: Path, wanted: CsvShape, path: Path, shape: CsvShape) -> None:
+def _require_equal_columns(
+    first: Path, wanted: CsvShape, path: Path, shape: CsvShape
+) -> None:
     """Refuse another header; by places, because a header may be a record."""
     if shape.names == wanted.names:
         return
     if len(shape.names) != len(wanted.names):
-        seen = f"{plural(len(shape.names), 'column')}, and not {len(wanted.names)}"
+        text = f"{plural(len(shape.names), 'column')}, and not {len(wanted.names)}"
     else:
         pairs = zip(shape.names, wanted.names, strict=True)
-        places = [str(j) for j, (own, one) in enumerate(pairs, 1) if own != one]
-        seen = f"other names in columns {', '.join(places)}"
+        places = [
+            str(j) for j, (file_names, one) in enumerate(pairs, 1) if file_names != one
+        ]
+        text = f"other names in columns {', '.join(places)}"
     raise TableError(
-        f"The first line of {path.name} is not that of {first.name}: it has {seen}.",
+        f"The first line of {path.name} is not that of {first.name}: it has {text}.",
         fix="give all files of the table one header line, with columns in one order.",
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.core.plural import plural
-from aggopt.engine.conversion.column_text import opposite_point
+from aggopt.engine.conversion.column_text import find_other_point
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class ConversionSummary:
 
     def _notes(self) -> Iterator[str]:
         for column in self.columns:
-            there = self.records - column.missing
+            present = self.records - column.missing
             if column.other_point:
-                points = f"{opposite_point(self.decimal)!r}, and not {self.decimal!r}"
+                points = f"{find_other_point(self.decimal)!r}, and not {self.decimal!r}"
                 yield (
                     f"{column.name!r} is text: {column.other_point} of "
-                    f"{plural(there, 'entry', 'entries')} would be numbers if the "
+                    f"{plural(present, 'entry', 'entries')} would be numbers if the "
                     f"decimal point were {points}. If they are, write all columns with "
                     "one decimal point, and nothing between thousands; if all have "
                     "that one, say so: --decimal, decimal=..., or under [input] of the "
@@ -88,7 +88,7 @@ class ConversionSummary:
                 be = "is no number" if column.words == 1 else "are no numbers"
                 yield (
                     f"{column.name!r} is text: {column.words} of "
-                    f"{plural(there, 'entry', 'entries')} {be}."
+                    f"{plural(present, 'entry', 'entries')} {be}."
                 )
             if column.coded:
                 yield (

@@ -50,48 +50,48 @@ class DaskExecutor:
         EngineError
             The message names the worker and the folder.
         """
-        found = self._client.run(_find_unseen, list(folders), on_error="ignore")
-        unseen = {worker: paths for worker, paths in found.items() if paths}
+        answers = self._client.run(_find_unseen, list(folders), on_error="ignore")
+        unseen = {worker: paths for worker, paths in answers.items() if paths}
         if not unseen:
             return
-        said = "; ".join(
+        text = "; ".join(
             f"{worker}: {', '.join(map(str, paths))}"
             for worker, paths in sorted(unseen.items())
         )
         raise EngineError(
-            f"{len(unseen)} of {plural(len(found), 'worker')} cannot see folders of "
-            f"this run. {said}.",
+            f"{len(unseen)} of {plural(len(answers), 'worker')} cannot see folders of "
+            f"this run. {text}.",
             fix="mount them under the same names on the machines of all workers; or "
             "name folders that all see, of the input, of the output, and of files in "
             "between, [engine] work.",
         )
 
     def each(
-        self, step: str, count: int, known: Path, on_progress: OnProgress
+        self, step: str, count: int, path: Path, on_progress: OnProgress
     ) -> list[Any]:
         """Return the results of a step for 0..count-1, in this order."""
         from distributed import as_completed
         from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
 
-        own = time_ns()  # names hold no data: logs and the dashboard show them
-        asked = [
+        prefix = time_ns()  # names hold no data: logs and the dashboard show them
+        futures = [
             self._client.submit(
-                run_task, step, n, known, pure=False, key=f"{step}-{own}-{n}"
+                run_task, step, n, path, pure=False, key=f"{step}-{prefix}-{n}"
             )
             for n in range(count)
         ]
         try:
-            for done, future in enumerate(self._done(as_completed(asked)), start=1):
+            for done, future in enumerate(self._done(as_completed(futures)), start=1):
                 future.result()
                 on_progress(done / count)
-            return [future.result() for future in asked]
+            return [future.result() for future in futures]
         except AggoptError:
             raise
         except (KilledWorker, FutureCancelledError):
             pass
         finally:
-            self._client.cancel(asked)
+            self._client.cancel(futures)
         raise EngineError(
             f"Step {step!r}: workers ended before their tasks did.",
             fix="look whether the system ends them for want of memory; choose a "
@@ -99,14 +99,14 @@ class DaskExecutor:
         )
 
     def _done(self, left: Any) -> Iterator[Any]:
-        """Yield futures as they are done.
+        """Yield each future when it is done.
 
         Raises
         ------
         EngineError
             The scheduler has had no worker for `WORKERLESS` seconds.
         """
-        seen = looked = monotonic()
+        last_seen = looked = monotonic()
         while left.count():
             ready = left.next_batch(block=False)
             yield from ready
@@ -116,8 +116,8 @@ class DaskExecutor:
                 continue
             looked = now
             if self._has_workers():
-                seen = now
-            elif now >= seen + WORKERLESS:
+                last_seen = now
+            elif now >= last_seen + WORKERLESS:
                 raise EngineError(
                     f"The scheduler has had no worker for {WORKERLESS:g} seconds.",
                     fix="start workers, and run it again; or let workers be started "
@@ -132,7 +132,7 @@ class DaskExecutor:
 
 
 @contextmanager
-def connect(engine: Engine, client: Any) -> Iterator[DaskExecutor]:
+def connect_to_dask(engine: Engine, client: Any) -> Iterator[DaskExecutor]:
     """Yield the Dask executor that [engine] configures, or that of the given client.
 
     Raises
@@ -155,7 +155,7 @@ def connect(engine: Engine, client: Any) -> Iterator[DaskExecutor]:
             client = stack.enter_context(_start_cluster(engine.workers or 1))
         elif client is None:
             client = stack.enter_context(
-                _connect_to(str(engine.scheduler), engine.insecure)
+                _connect_to_scheduler(str(engine.scheduler), engine.insecure)
             )
         elif not isinstance(client, distributed.Client):
             raise JobError(
@@ -174,14 +174,14 @@ def _find_unseen(folders: list[Path]) -> list[Path]:
 
 
 def _require_one(engine: Engine, client: Any) -> None:
-    named = engine.workers is not None or engine.scheduler is not None
-    if named == (client is not None):
+    is_named = engine.workers is not None or engine.scheduler is not None
+    if is_named == (client is not None):
         raise JobError(
             "Dask is given as a client, and named under [engine]."
-            if named
+            if is_named
             else "Neither workers, a scheduler nor a client of Dask is named.",
             fix="leave one of the two out."
-            if named
+            if is_named
             else 'set workers = 2 under [engine], or scheduler = "tls://HOST:8786".',
         )
 
@@ -210,7 +210,7 @@ def _start_cluster(workers: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _connect_to(scheduler: str, insecure: bool) -> Iterator[Any]:
+def _connect_to_scheduler(scheduler: str, insecure: bool) -> Iterator[Any]:
     import distributed
 
     _require_secure(scheduler, insecure)
@@ -232,7 +232,7 @@ def _connect_to(scheduler: str, insecure: bool) -> Iterator[Any]:
 
 
 def _require_secure(address: str, insecure: bool) -> None:
-    """Refuse a scheduler to which others can connect and send tasks.
+    """Refuse a scheduler that accepts connections and tasks from other users.
 
     Raises
     ------
@@ -258,19 +258,21 @@ def _require_same_version(client: Any) -> None:
     EngineError
         How many of them, and what to do.
     """
-    found = _versions(client)
-    other = [has for has in found.values() if has != _version()]
-    if other or not found:
+    versions = _list_versions(client)
+    other = [has for has in versions.values() if has != _find_version()]
+    if other or not versions:
         raise EngineError(
-            f"{len(other)} of {len(found)} workers have not aggopt "
-            f"{_version()}, as here."
-            if found
+            f"{len(other)} of {len(versions)} workers have not aggopt "
+            f"{_find_version()}, as here."
+            if versions
             else "The scheduler has no worker.",
-            fix="install it there as well, of this version." if found else "start one.",
+            fix="install it there as well, of this version."
+            if versions
+            else "start one.",
         )
 
 
-def _versions(client: Any) -> dict[str, str | None]:
+def _list_versions(client: Any) -> dict[str, str | None]:
     """Return the version of each worker; {} if no worker answers within ten seconds.
 
     A worker that ends during the query is queried again after its restart.
@@ -280,7 +282,7 @@ def _versions(client: Any) -> dict[str, str | None]:
     for _ in range(100):
         if client.scheduler_info()["workers"]:
             try:
-                return dict(client.run(_version))
+                return dict(client.run(_find_version))
             except ModuleNotFoundError:
                 return {"": None}
             except CommClosedError:
@@ -289,5 +291,5 @@ def _versions(client: Any) -> dict[str, str | None]:
     return {}
 
 
-def _version() -> str:
+def _find_version() -> str:
     return version("aggopt")

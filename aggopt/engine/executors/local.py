@@ -23,8 +23,8 @@ from aggopt.engine.storage.scratch_files import StoppedError
 from aggopt.engine.storage.task_progress import (
     EVERY,
     OnProgress,
-    forget_shares,
-    reporting_to,
+    remove_shares,
+    report_to,
     sum_shares,
 )
 from aggopt.errors import EngineError
@@ -37,7 +37,7 @@ class Executor(Protocol):
     """Interface of an executor."""
 
     def each(
-        self, step: str, count: int, known: Path, on_progress: OnProgress
+        self, step: str, count: int, path: Path, on_progress: OnProgress
     ) -> list[Any]:
         """Return the results of a step for 0..count-1, in this order."""
 
@@ -56,16 +56,16 @@ class SerialExecutor(LocalExecutor):
     """Executor of one task after the other, in this process."""
 
     def each(
-        self, step: str, count: int, known: Path, on_progress: OnProgress
+        self, step: str, count: int, path: Path, on_progress: OnProgress
     ) -> list[Any]:
         """Return the results of a step for 0..count-1, in this order."""
-        found = []
+        result = []
         for number in range(count):
             told_of = _Listener(partial(report_share, on_progress, number, count))
-            with told_of.errors(), reporting_to(told_of):
-                found.append(run_task(step, number, known))
+            with told_of.errors(), report_to(told_of):
+                result.append(run_task(step, number, path))
             on_progress((number + 1) / count)
-        return found
+        return result
 
 
 class _Listener:
@@ -102,14 +102,14 @@ class ProcessExecutor(LocalExecutor):
         self._pool: ProcessPoolExecutor | None = None
 
     def each(
-        self, step: str, count: int, known: Path, on_progress: OnProgress
+        self, step: str, count: int, path: Path, on_progress: OnProgress
     ) -> list[Any]:
         """Return the results of a step for 0..count-1, in this order."""
         done: dict[int, Any] = {}
         for _ in range(TRIES):
             try:
                 left = [n for n in range(count) if n not in done]
-                self._rest(step, left, known, done, on_progress)
+                self._rest(step, left, path, done, on_progress)
                 return [done[number] for number in range(count)]
             except BrokenProcessPool:
                 self._kill()
@@ -124,23 +124,23 @@ class ProcessExecutor(LocalExecutor):
         self,
         step: str,
         numbers: Sequence[int],
-        known: Path,
+        path: Path,
         done: dict[int, Any],
         on_progress: OnProgress,
     ) -> None:
         """Add the results of the step for these numbers to the results so far."""
-        forget_shares(known.parent)
+        remove_shares(path.parent)
         pool = self._running()
         count = len(numbers) + len(done)
         with exclude_working_directory():
-            asked = {pool.submit(run_task, step, n, known): n for n in numbers}
-        left: set[Future[Any]] = set(asked)
+            futures = {pool.submit(run_task, step, n, path): n for n in numbers}
+        left: set[Future[Any]] = set(futures)
         try:
             while left:
                 ready, left = wait(left, EVERY, FIRST_COMPLETED)
                 for future in ready:
-                    done[asked[future]] = future.result()
-                running = sum_shares(known.parent, (asked[each] for each in left))
+                    done[futures[future]] = future.result()
+                running = sum_shares(path.parent, (futures[future] for future in left))
                 on_progress((len(done) + running) / count)
         except BaseException:  # before anyone removes the folder that they write to
             self._kill()
@@ -197,8 +197,8 @@ def start_processes(jobs: int) -> Iterator[Executor]:
     if jobs == 1:
         yield SerialExecutor()
         return
-    made = ProcessExecutor(jobs)
+    process_executor = ProcessExecutor(jobs)
     try:
-        yield made
+        yield process_executor
     finally:
-        made.close()
+        process_executor.close()

@@ -19,16 +19,16 @@ from aggopt.engine.steps.dates import count_dates
 from aggopt.engine.steps.describe import describe_part, scatter_part
 from aggopt.engine.steps.feasible_blocks import check_feasible
 from aggopt.engine.steps.merge_small_strata import sum_stratum_centres
-from aggopt.engine.steps.p3m import solve_attribute, state_programs
+from aggopt.engine.steps.p3m import solve_attribute, write_programs
 from aggopt.engine.steps.strata import count_strata
 from aggopt.engine.steps.write import (
+    count_place,
     hash_file,
-    recount_place,
-    route_equal_records,
+    sort_equal_records,
     write_part,
 )
 from aggopt.engine.storage.scratch_files import StoppedError, load_state
-from aggopt.engine.storage.task_progress import note_progress_in
+from aggopt.engine.storage.task_progress import write_progress_in
 from aggopt.errors import AggoptError, DefectError, EngineError
 from aggopt.partition.shared.result import INTERRUPTED
 
@@ -41,21 +41,21 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
     "scatter": scatter_part,
     "keep": check_feasible,
     "group": partition_block,
-    "state": state_programs,
+    "state": write_programs,
     "solve": solve_attribute,
     "draw in": solve_bounded_means,
     "choose": choose_category,
     "publish": publish_block,
     "write": write_part,
-    "sort": route_equal_records,
-    "recount": recount_place,
+    "sort": sort_equal_records,
+    "recount": count_place,
     "hash": hash_file,
     **{again: partial(shuffle_region, step) for step, again in AGAIN.items()},
 }
 ROUNDS = " 0123456789"  # behind the name of a step that is done more than once
 
 
-def run_task(step: str, number: int, known: Path) -> Any:
+def run_task(step: str, number: int, path: Path) -> Any:
     """Return the result of a task: counts and figures, no record.
 
     Its arguments and its errors hold no value of a record, because engines log both.
@@ -66,17 +66,17 @@ def run_task(step: str, number: int, known: Path) -> Any:
         As the step; of an error of another kind, type and line only.
     """
     try:
-        with note_progress_in(known.parent, number), _interrupts_raised():
-            return TASKS[step.rstrip(ROUNDS)](number, load_state(known))
+        with write_progress_in(path.parent, number), _raise_interrupts():
+            return TASKS[step.rstrip(ROUNDS)](number, load_state(path))
     except (AggoptError, StoppedError, KeyboardInterrupt):
         raise
     except Exception as error:
-        failed = _error_without_values(step, number, error)
+        failed = _make_error_without_values(step, number, error)
     raise failed  # not within the handler, which would chain it
 
 
 @contextmanager
-def _interrupts_raised() -> Iterator[None]:
+def _raise_interrupts() -> Iterator[None]:
     """End a task as Ctrl-C ends a search, which else warns and returns its best."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
@@ -91,7 +91,7 @@ def _interrupts_raised() -> Iterator[None]:
             raise KeyboardInterrupt from None
 
 
-def _error_without_values(step: str, number: int, error: Exception) -> EngineError:
+def _make_error_without_values(step: str, number: int, error: Exception) -> EngineError:
     """Return an error without the words of another, which may quote records."""
     if is_lack_of_memory(error):
         return EngineError(
@@ -100,11 +100,11 @@ def _error_without_values(step: str, number: int, error: Exception) -> EngineErr
         )
     frame, line = list(walk_tb(error.__traceback__))[-1]
     where = f"line {line} of {Path(frame.f_code.co_filename).name}"
-    said = f" ({error.strerror})" if isinstance(error, OSError) else ""
+    text = f" ({error.strerror})" if isinstance(error, OSError) else ""
     kind = EngineError if isinstance(error, OSError) else DefectError
     return kind(
         f"Step {step!r}, task {number}, failed with a {type(error).__name__} in "
-        f"{where}{said}; what it says is not repeated, because it may hold values of "
+        f"{where}{text}; what it says is not repeated, because it may hold values of "
         "records.",
         fix="make room on the disk, if that is it; else report it with these words.",
     )

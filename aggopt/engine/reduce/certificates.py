@@ -1,17 +1,127 @@
-"""Certificates and loss of a release, from what its blocks have together."""
+"""Certificates of a folder, for numbers and categories, from sums over all blocks."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from aggopt.aggregate.joint_aggregation import CONSTANT, VARIANCE
+from aggopt.core.plural import plural
+from aggopt.core.types import F64, I64
 from aggopt.core.validation import Floats
-from aggopt.engine.reduce.category_certificates import CategoryProofs
+from aggopt.data.context.rare_categories import PublishedRareCategories
 from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
-from aggopt.engine.reduce.measure_names import LOSS, LOSS_OF_CATEGORIES, LOSS_OF_NUMBERS
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
+from aggopt.engine.storage.scratch_files import sum_arrays
+from aggopt.pipeline.aggregate.aggregate_table import describe_root
+from aggopt.pipeline.prepare.job_settings import get_publishable_nodes
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryProofs:
+    """Sums over the groups of all blocks.
+
+    Attributes
+    ----------
+    config
+        The categories and their levels.
+    programs
+        Results of the programs of all groups; none if each block chose independently.
+    there, whole, tied, apart : (c,)
+        Number of records that have a level, and their weight, which equals the number
+        if none have weights; number of groups for which several categories were equally
+        near; total distance of records, by weight, from their published category, in
+        units of the domain.
+    counts, weights
+        Number of records that publish each node of each category, and their weight.
+    """
+
+    config: BlockState
+    programs: Sequence[Certificate]
+    there: I64
+    whole: F64
+    tied: I64
+    apart: F64
+    counts: Sequence[I64] = field(repr=False)
+    weights: Sequence[F64] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, config: BlockState, programs: Sequence[Certificate]
+    ) -> "CategoryProofs":
+        """Return the sums over all blocks, in their order."""
+        width = len(config.categories)
+        if not width:
+            none = np.zeros(0, np.int64)
+            return cls(config, (), none, np.zeros(0), none, np.zeros(0), (), ())
+        paths = config.all("categories", len(config.blocks))
+        names = [f"{kind} {j}" for kind in ("counts", "weights") for j in range(width)]
+        sums = sum_arrays(paths, "there", "whole", "tied", "apart", *names)
+        nodes = [sums[name] for name in names]
+        sums_by_kind = sums["there"], sums["whole"], sums["tied"], sums["apart"]
+        return cls(config, programs, *sums_by_kind, nodes[:width], nodes[width:])
+
+    def certificates(self) -> dict[str, Certificate]:
+        """Return one for each category: no choice for these groups loses less."""
+        names = self.config.categories
+        if self.programs:
+            return dict(zip(names, self.programs, strict=True))
+        return {name: _make_exact_certificate(self._distance(name)) for name in names}
+
+    def lost(self) -> float:
+        """Return the loss of one record in all categories, which weigh alike."""
+        with_counts = zip(self.config.levels.items(), self.there.tolist(), strict=True)
+        lost = 0.0
+        for (name, levels), count in with_counts:
+            lost += levels.weight / levels.asked * self._distance(name) / count
+        return lost
+
+    def varying(self) -> int:
+        """Return the number of categories with several levels, which can lose."""
+        return sum(level.weight > 0 for level in self.config.levels.values())
+
+    def notes(self) -> Iterator[str]:
+        """Yield notes on trees, ties and roots."""
+        for place, (name, levels) in enumerate(self.config.levels.items()):
+            released = self.counts[place]
+            if levels.note:
+                yield f"{name!r}: {levels.note}"
+            if tied := int(self.tied[place]):
+                differ, weighted = self._differ(place), self.config.mean_weight
+                counts = "counts" if weighted is None else "weighted counts"
+                groups = plural(sum(self.config.counts), "group")
+                yield (
+                    f"{name!r}: in {tied} of {groups} several categories are equally "
+                    "near; of these, block by block, such were published that the "
+                    f"{counts} of categories differ by {differ:g} records in all."
+                )
+            k = self.config.job.privacy.k
+            rare = PublishedRareCategories.of(levels.counts, released, levels.domain, k)
+            if rare.categories:
+                yield rare.describe(name, k)
+            if get_publishable_nodes(self.config.job, name) != "leaf":
+                yield from describe_root(name, int(released[-1]), int(released.sum()))
+
+    def _differ(self, place: int) -> float:
+        """Return by how many records, of mean weight, counts differ from before."""
+        levels = self.config.levels[self.config.categories[place]]
+        before = np.zeros(len(levels.domain.nodes))
+        before[: levels.domain.m] = levels.shares * self.whole[place]
+        away = np.abs(self.weights[place] - before).sum()
+        return float(away * self._factor[place])
+
+    def _distance(self, name: str) -> float:
+        """Return the total distance in a category, by weights of the mean 1."""
+        place = self.config.categories.index(name)
+        apart = float(self.apart[place] * self._factor[place])
+        return apart / self.config.levels[name].domain.unit
+
+    @property
+    def _factor(self) -> F64:
+        return np.asarray(self.there / self.whole)
 
 
 @dataclass(frozen=True)
@@ -40,11 +150,11 @@ class FolderCertificates:
     def attributes(self) -> dict[str, Certificate]:
         """Return one for each attribute, in order; of a covariance one of all."""
         names = self.config.job.roles.quasi_identifier
-        found = self._numbers() | self.categories.certificates()
+        certificates = self._numbers() | self.categories.certificates()
         first = names.index(self.config.numbers[0]) if self.config.numbers else 0
         places = {name: place for place, name in enumerate(names)}
-        ordered = sorted(found, key=lambda name: places.get(name, first))
-        return {name: found[name] for name in ordered}
+        ordered = sorted(certificates, key=lambda name: places.get(name, first))
+        return {name: certificates[name] for name in ordered}
 
     @property
     def losses(self) -> dict[str, float]:
@@ -66,39 +176,45 @@ class FolderCertificates:
 
     def _numbers(self) -> dict[str, Certificate]:
         """Return one for each number; of a covariance one of all."""
-        names, how = self.config.numbers, self.config.job.aggregation
-        own = self.config.kept_values
+        names, aggregation = self.config.numbers, self.config.job.aggregation
+        kept_values = self.config.kept_values
         if not names:
             return {}
-        if how.method == "median":
+        if aggregation.method == "median":
             sae = self.groups.sae
-            return _exact(names, sae if own is None else own.costs(sae, 1), 0.0)
-        keep = getattr(how, "keep", "mean")
-        missed = self.figures.missed(self.groups.total, keep, own)
-        if how.method == "p3m":
+            return _certify_exact(
+                names, sae if kept_values is None else kept_values.costs(sae, 1), 0.0
+            )
+        keep = getattr(aggregation, "keep", "mean")
+        missed = self.figures.missed(self.groups.total, keep, kept_values)
+        if aggregation.method == "p3m":
             ended = zip(names, self.shifts, strict=True)
-            return {name: _of_shift(end, missed) for name, end in ended}
+            return {name: _certify_shift(end, missed) for name, end in ended}
         if keep == "covariance":
             return {", ".join(names): self._covariance(missed)}
         sse = self.figures.exact
-        costs = sse if own is None else own.costs(sse, 2)
-        return _exact(names, costs, missed) | self._drawn_in(missed)
+        costs = sse if kept_values is None else kept_values.costs(sse, 2)
+        return _certify_exact(names, costs, missed) | self._drawn_in(missed)
 
     def _drawn_in(self, missed: float) -> dict[str, Certificate]:
         """Return the certificates of numbers whose stretched means left their bounds.
 
         The objective of their program is the loss beyond that of the means.
         """
-        found: dict[str, Certificate] = {}
-        names, own, sse = self.config.numbers, self.config.kept_values, self.groups.sse
-        means = (sse if own is None else own.costs(sse, 2)).tolist()
+        result: dict[str, Certificate] = {}
+        names, kept_values, sse = (
+            self.config.numbers,
+            self.config.kept_values,
+            self.groups.sse,
+        )
+        means = (sse if kept_values is None else kept_values.costs(sse, 2)).tolist()
         for name, end, lost in zip(names, self.shifts, means, strict=False):
             if end is not None:
                 shares = end.objective + lost, max(end.bound, 0.0) + lost
-                found[name] = end._replace(
+                result[name] = end._replace(
                     objective=shares[0], bound=shares[1]
                 ).certificate(missed)
-        return found
+        return result
 
     def _covariance(self, missed: float) -> Certificate:
         """Return that of centroids that keep the covariance."""
@@ -109,14 +225,25 @@ class FolderCertificates:
         return Certificate(status, sse, bound, missed, "closed form", 0.0, size=size)
 
 
-def _of_shift(end: ShiftEnd | None, missed: float) -> Certificate:
+def _certify_shift(end: ShiftEnd | None, missed: float) -> Certificate:
     return CONSTANT if end is None else end.certificate(missed)
 
 
-def _exact(
+def _certify_exact(
     names: Sequence[str], costs: Floats, missed: float
 ) -> dict[str, Certificate]:
     return {
         name: Certificate(Status.OPTIMAL, cost, cost, missed, "closed form", 0.0)
         for name, cost in zip(names, costs.tolist(), strict=True)
     }
+
+
+LOSS = "information loss"  # losses are in percent of the variance; risks are shares
+LOSS_OF_NUMBERS = "information loss of numbers"
+LOSS_OF_CATEGORIES = "information loss of categories"
+LOSSES = (LOSS, LOSS_OF_NUMBERS, LOSS_OF_CATEGORIES)
+GROUPS = "groups"  # its certificate follows the certificates of attributes
+
+
+def _make_exact_certificate(distance: float) -> Certificate:
+    return Certificate(Status.OPTIMAL, distance, distance, 0.0, "closed form", 0.0)

@@ -12,7 +12,7 @@ from aggopt.engine.state.run_state import BlockState, RunState, Shift
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.errors import InfeasibleInputError
 from aggopt.models.covariance_mean import MomentSums
-from aggopt.pipeline.finish.rounding import choose_time_step
+from aggopt.pipeline.finish.rounding import choose_time_step, make_drift
 from aggopt.pipeline.prepare.published_grid import choose_decimals
 from aggopt.release.drift import Drift
 
@@ -56,11 +56,11 @@ class GroupSums:
         """Return the sums over all blocks, in their order."""
         paths = config.all("grouped", len(config.blocks))
         sums = sum_arrays(paths, "within", "sse", "sae", "sums", "products")
-        there = sum_arrays(paths, "there")["there"][config.places].astype(np.float64)
-        mean = sums["sums"] / there
-        between = sums["products"] / there - np.outer(mean, mean)
+        arrays = sum_arrays(paths, "there")["there"][config.places].astype(np.float64)
+        mean = sums["sums"] / arrays
+        between = sums["products"] / arrays - np.outer(mean, mean)
         within, lost = float(sums["within"]), (sums["sse"], sums["sae"])
-        return cls(n, there, within, *lost, mean, between, total)
+        return cls(n, arrays, within, *lost, mean, between, total)
 
     def shift(self, keep: str, constant: Bool) -> Shift | None:
         """Return the shift of the centroids; None if they stay.
@@ -76,8 +76,8 @@ class GroupSums:
         if keep == "variance":
             spread = np.sqrt(np.maximum(np.diag(self.between), 0.0))
             _require_apart(not (spread[varying] < COINCIDE).any())
-            kept = np.where(varying, 1.0 / np.where(varying, spread, 1.0), 0.0)
-            return Shift(self.mean, np.diag(kept))
+            scales = np.where(varying, 1.0 / np.where(varying, spread, 1.0), 0.0)
+            return Shift(self.mean, np.diag(scales))
         if keep == "covariance":
             return Shift(self.mean, self._to_covariance(varying))
         return None
@@ -85,19 +85,19 @@ class GroupSums:
     def _to_covariance(self, varying: Bool) -> Floats:
         """Return the map M (d, d) nearest to the identity that restores the total."""
         at = np.ix_(*2 * [np.flatnonzero(varying)])
-        whole = np.zeros_like(self.total)
+        covariance = np.zeros_like(self.total)
         if varying.any():
             nearest = MomentSums(self.total[at], self.between[at]).find_map()
             _require_apart(nearest is not None)
-            whole[at] = nearest
-        return whole
+            covariance[at] = nearest
+        return covariance
 
     def prove_covariance(self) -> float:
         """Return a bound of the squared error of centroids that keep the covariance."""
         spreads = np.trace(self.between) + np.trace(self.total)
         within = float(self.sse.sum())
-        least = MomentSums(self.n * self.total, self.n * self.between).prove()
-        return within + least - ROUNDINGS * (within + self.n * float(spreads))
+        lowest = MomentSums(self.n * self.total, self.n * self.between).prove()
+        return within + lowest - ROUNDINGS * (within + self.n * float(spreads))
 
 
 def _require_apart(are_apart: bool) -> None:
@@ -132,41 +132,45 @@ class PublishedSums:
     sse: Floats
 
     @classmethod
-    def of(cls, config: BlockState, there: Floats) -> "PublishedSums":
+    def of(cls, config: BlockState, counts: Floats) -> "PublishedSums":
         """Return the sums over all blocks, in their order, of the values present."""
-        names = [each.name for each in fields(cls)][1:]
+        names = [field.name for field in fields(cls)][1:]
         paths = config.all("figures", len(config.blocks))
-        return cls(there, **sum_arrays(paths, *names))
+        return cls(counts, **sum_arrays(paths, *names))
 
     def drifts(self, config: BlockState) -> dict[str, Drift]:
         """Return by how much rounding moved each number."""
-        job, scale, steps = config.job, config.scale, date_steps(config, config.scale)
+        scale, output = config.scale, config.job.output
+        steps = find_date_steps(config, scale)
         mean, after = self.kept / self.there, self.released / self.there
-        had = np.diag(self.products) / self.there - mean**2
-        has = self.squares / self.there - after**2
-        found = {}
+        variance = np.diag(self.products) / self.there - mean**2
+        variance_after = self.squares / self.there - after**2
+        drifts = {}
         for j, name in enumerate(config.numbers):
             if scale.constant[j]:
                 continue
-            place = choose_decimals(float(scale.spread[j]), job.output)
-            step = None if place is None else float(f"1e{-place}")
+            place, seconds = choose_decimals(float(scale.spread[j]), output), None
             if name in steps:
-                step = steps[name] * config.clocks[name].seconds
-            share = abs(has[j] / had[j] - 1) if had[j] else 0.0
-            found[name] = Drift(step, float(abs(after[j] - mean[j])), float(share))
-        return found
+                seconds = steps[name] * config.clocks[name].seconds
+            shift = after[j] - mean[j]
+            drifts[name] = make_drift(
+                place, seconds, shift, variance[j], variance_after[j]
+            )
+        return drifts
 
-    def missed(self, total: Floats, keep: str, own: PublishedMoments | None) -> float:
+    def missed(
+        self, total: Floats, keep: str, published_moments: PublishedMoments | None
+    ) -> float:
         """Return by how much the published centroids miss the kept moments, per record.
 
         `total` (d, d) is the covariance of the records.  If only some values are kept,
-        it is the covariance of these values, from their `own`.
+        it is the covariance of these values, from their `published_moments`.
         """
         mean = self.kept / self.there
-        found = self.products / self.there - np.outer(mean, mean)
-        if own is not None:
-            mean, found, total = own.standardised(mean, found)
-        away = found - total
+        moments = self.products / self.there - np.outer(mean, mean)
+        if published_moments is not None:
+            mean, moments, total = published_moments.standardised(mean, moments)
+        away = moments - total
         missed = np.abs(mean).max()
         if keep == "variance":
             missed = max(missed, np.abs(np.diag(away)).max())
@@ -175,7 +179,7 @@ class PublishedSums:
         return float(missed)
 
 
-def date_steps(config: RunState, scale: Scale) -> dict[str, int]:
+def find_date_steps(config: RunState, scale: Scale) -> dict[str, int]:
     """Return of how many units published dates are multiples, by name."""
     output = config.job.output
     return {

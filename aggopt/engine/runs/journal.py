@@ -1,9 +1,9 @@
 """Journal of the finished steps of a run, so that another run can resume it.
 
-Each step's results are noted once all of its files exist.  All files of a step come
-from the job, the input, the versions of packages and the secret: a run with equal ones
-resumes, and gives equal bytes.  Notes are JSON text.  Notes that another person wrote
-are data of the types that steps return, or damaged, and never code.
+Each step's results are noted once all of its files exist.  All files of a step are
+determined by the job, the input, the versions of packages and the secret: a run with
+equal ones resumes, and gives equal bytes.  Notes are JSON text.  Notes that another
+person wrote are data of the types that steps return, or damaged, and never code.
 """
 
 import json
@@ -33,7 +33,7 @@ STAGE = "-stage"  # suffix of the second folder's name after the first's
 _CARRIERS = {"name", "jobs", "workers", "scheduler", "insecure", "work", "resume"}
 
 
-def private_folder(out: Path) -> Path:
+def make_private_path(out: Path) -> Path:
     """Return the folder of keys of a release."""
     return out.with_name(f"{out.name}.private")
 
@@ -48,18 +48,20 @@ class Identity(NamedTuple):
     @classmethod
     def of(cls, job: Job, parts: InputFolder) -> "Identity":
         """Return that of a job and of files: by name, size and time of change."""
-        said = job.model_dump(mode="json", by_alias=True)
-        engine = said["engine"].items()
-        said["engine"] = {key: value for key, value in engine if key not in _CARRIERS}
-        said["code"] = [origin.to_dict() for origin in job.code]
+        job_entry = job.model_dump(mode="json", by_alias=True)
+        engine = job_entry["engine"].items()
+        job_entry["engine"] = {
+            key: value for key, value in engine if key not in _CARRIERS
+        }
+        job_entry["code"] = [origin.to_dict() for origin in job.code]
         states = {piece.path: piece.state for piece in parts.pieces}
         files = [[str(resolve_path(path)), *state] for path, state in states.items()]
-        return cls(said, files, list_versions(["python", *PACKAGES]))
+        return cls(job_entry, files, list_versions(["python", *PACKAGES]))
 
     def differs(self, other: "Identity") -> list[str]:
         """Return the names of the differing inputs."""
         both = zip(self._fields, self, other, strict=True)
-        return [name for name, own, others in both if own != others]
+        return [name for name, value, others in both if value != others]
 
 
 class RunRecord(NamedTuple):
@@ -72,11 +74,11 @@ class RunRecord(NamedTuple):
 
     @classmethod
     def of(
-        cls, out: Path, identity: Identity, known: str | None, parent: Path
+        cls, out: Path, identity: Identity, known_secret: str | None, parent: Path
     ) -> "RunRecord":
         """Return a run with a known or drawn secret; its folder is in `parent`."""
-        own = make_secret() if known is None else require_secret(known)
-        return cls(out.absolute(), identity, own, parent.absolute())
+        secret = make_secret() if known_secret is None else require_secret(known_secret)
+        return cls(out.absolute(), identity, secret, parent.absolute())
 
     def differs(self, other: "RunRecord") -> list[str]:
         """Return the names of inputs that change the bytes, except the secrets."""
@@ -96,7 +98,7 @@ class Journal:
 
     def begin(self, run: RunRecord) -> None:
         """Record the run of the steps."""
-        _write(self.stage / SAYS, run, TypeAdapter(RunRecord))
+        _write_json(self.stage / SAYS, run, TypeAdapter(RunRecord))
 
     def keep(self) -> "Journal | None":
         """Return the folder of steps kept for another run; None if no step is done."""
@@ -106,7 +108,7 @@ class Journal:
 
     def note(self, step: str, results: list[Any]) -> None:
         """Note the results of a step."""
-        _write(self.work / f"{DONE}{step}", results, _type_of_results(step))
+        _write_json(self.work / f"{DONE}{step}", results, _find_result_type(step))
 
     def results(self, step: str) -> list[Any] | None:
         """Return the results of a step; None if it is yet to be done."""
@@ -124,7 +126,7 @@ def read_run(stage: Path) -> RunRecord:
     OSError
         It cannot be read.
     """
-    run: RunRecord = _read(stage / SAYS, TypeAdapter(RunRecord))
+    run: RunRecord = _read_json(stage / SAYS, TypeAdapter(RunRecord))
     return run
 
 
@@ -141,10 +143,10 @@ def read_results(path: Path) -> list[Any]:
     step = path.name.removeprefix(DONE)
     if step.rstrip(ROUNDS) not in TASKS:
         raise ValueError(f"There is no step {step!r}.")
-    return list(_read(path, _type_of_results(step)))
+    return list(_read_json(path, _find_result_type(step)))
 
 
-def _type_of_results(step: str) -> TypeAdapter[Any]:
+def _find_result_type(step: str) -> TypeAdapter[Any]:
     """Return the type of the list of results that the tasks of a step return."""
     task = TASKS[step.rstrip(ROUNDS)]
     function = task.func if isinstance(task, partial) else task
@@ -153,10 +155,10 @@ def _type_of_results(step: str) -> TypeAdapter[Any]:
     return TypeAdapter(of_all)
 
 
-def _read(path: Path, kind: TypeAdapter[Any]) -> Any:
+def _read_json(path: Path, kind: TypeAdapter[Any]) -> Any:
     return kind.validate_python(json.loads(path.read_bytes()))
 
 
-def _write(to: Path, what: object, kind: TypeAdapter[Any]) -> None:
+def _write_json(to: Path, what: object, kind: TypeAdapter[Any]) -> None:
     text = json.dumps(kind.dump_python(what, mode="json"))
     write_atomically(to, lambda aside: aside.write_text(text, encoding="ascii"))

@@ -17,7 +17,7 @@ from aggopt.core.stale_files import (
     run_prefix,
 )
 from aggopt.data.formats.registry import list_suffixes
-from aggopt.engine.runs.abandoned_runs import clear_runs, resume_run
+from aggopt.engine.runs.abandoned_runs import remove_runs, resume_run
 from aggopt.engine.runs.journal import PUBLIC, STAGE, Identity, Journal, RunRecord
 from aggopt.engine.state.run_state import RunState
 from aggopt.engine.storage.input_parts import InputFolder
@@ -85,12 +85,12 @@ class StagedRun(NamedTuple):
 
 @contextmanager
 def stage_run(
-    out: Path, job: Job, parts: InputFolder, known: str | None
+    out: Path, job: Job, parts: InputFolder, secret: str | None
 ) -> Iterator[StagedRun]:
     """Yield folders for scratch files, and for the release; removed at the end.
 
     After Ctrl-C or SIGTERM they are kept, as after a kill, until a run resumes them, if
-    the job sets `resume`, or discards them.  `known` is the secret of a release to
+    the job sets `resume`, or discards them.  `secret` is the secret of a release to
     reproduce.
 
     Raises
@@ -103,29 +103,29 @@ def stage_run(
     """
     out = out.absolute()  # processes of tasks may have another working folder
     parent = Path(job.engine.work or out.parent).absolute()
-    asked = RunRecord.of(out, Identity.of(job, parts), known, parent)
-    made: list[Path] = []
+    run_record = RunRecord.of(out, Identity.of(job, parts), secret, parent)
+    made_folders: list[Path] = []
     try:
-        staged = _resume_run(job.engine, asked, known)
+        staged = _resume_run(job.engine, run_record, secret)
         if staged is None:
-            notes = _clear_leftovers(job.engine, asked)
-            made.append(_folder(out.parent, run_prefix(), STAGE))
-            made.append(_make_scratch_folder(made[0], parent))
-            made.reverse()
-            staged = StagedRun(Journal(*made), asked.secret, notes)
-            staged.journal.begin(asked)
-        made = list(staged.folders)
+            notes = _remove_leftovers(job.engine, run_record)
+            made_folders.append(_make_folder(out.parent, run_prefix(), STAGE))
+            made_folders.append(_make_scratch_folder(made_folders[0], parent))
+            made_folders.reverse()
+            staged = StagedRun(Journal(*made_folders), run_record.secret, notes)
+            staged.journal.begin(run_record)
+        made_folders = list(staged.folders)
         yield staged
     except BaseException as error:
-        if len(made) == 2:
+        if len(made_folders) == 2:
             with suppress(OSError):  # of a full disk
-                (made[0] / STOP).touch(0o600)
-            if _is_signal(error) and _keep(Journal(*made), error):
-                made = []
+                (made_folders[0] / STOP).touch(0o600)
+            if _is_signal(error) and _keep_journal(Journal(*made_folders), error):
+                made_folders = []
         raise
     finally:
         with defer_signals():
-            for folder in made:
+            for folder in made_folders:
                 remove_run(folder)
 
 
@@ -134,36 +134,37 @@ def _is_signal(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt | SystemExit)
 
 
-def _keep(journal: Journal, ended: BaseException) -> bool:
+def _keep_journal(journal: Journal, ended: BaseException) -> bool:
     """Keep the finished steps, and add their path to the exception of the run."""
     if not (journal.stage / PUBLIC).exists():  # the release has its name by now
         return False
     with defer_signals():
-        kept = journal.keep()
-    if kept is not None:
+        journal_kept = journal.keep()
+    if journal_kept is not None:
         ended.add_note(
-            f"What was done is kept in {kept.work} and {kept.stage}, which hold "
+            f"What was done is kept in {journal_kept.work} and {journal_kept.stage}, "
+            "which hold "
             "originals: resume=True goes on with it, resume=False discards it."
         )
-    return kept is not None
+    return journal_kept is not None
 
 
 def _resume_run(
-    engine: Engine, asked: RunRecord, known: str | None
+    engine: Engine, run_record: RunRecord, secret: str | None
 ) -> StagedRun | None:
-    before = resume_run(asked, known) if engine.resume else None
+    before = resume_run(run_record, secret) if engine.resume else None
     return None if before is None else StagedRun(*before)
 
 
-def _clear_leftovers(engine: Engine, asked: RunRecord) -> tuple[str, ...]:
+def _remove_leftovers(engine: Engine, run_record: RunRecord) -> tuple[str, ...]:
     """Remove useless remains, unless another run might resume them."""
     if engine.resume:
         return ()
-    return clear_runs(asked, discard="resume" in list_written_keys(engine))
+    return remove_runs(run_record, discard="resume" in list_written_keys(engine))
 
 
 @contextmanager
-def appearing_folder(out: Path) -> Iterator[Path]:
+def make_appearing_folder(out: Path) -> Iterator[Path]:
     """Yield a folder (mode 0700) that is renamed at the end, or removed.
 
     Remains of a killed process for this name are removed first.
@@ -176,19 +177,19 @@ def appearing_folder(out: Path) -> Iterator[Path]:
     for left in find_stale(out.parent):
         if left.name.endswith(APPEARING):
             shutil.rmtree(left, ignore_errors=True)
-    made = _folder(out.parent, make_folder_prefix(), APPEARING)
+    folder = _make_folder(out.parent, make_folder_prefix(), APPEARING)
     try:
-        yield made
+        yield folder
         with names_given():
-            made.rename(out)
+            folder.rename(out)
     except OSError as error:
-        raise _unwritable_error(out, error) from None
+        raise _make_unwritable_error(out, error) from None
     finally:
         with defer_signals():
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def _unwritable_error(out: Path, error: OSError) -> PlaceError:
+def _make_unwritable_error(out: Path, error: OSError) -> PlaceError:
     return PlaceError(
         f"{out} cannot be written: {error.strerror or 'the disk refuses'}.",
         fix="make room, or choose a folder that may be written to; nothing was left "
@@ -196,11 +197,11 @@ def _unwritable_error(out: Path, error: OSError) -> PlaceError:
     )
 
 
-def _folder(parent: Path, prefix: str, ending: str) -> Path:
+def _make_folder(parent: Path, prefix: str, ending: str) -> Path:
     try:
         return Path(tempfile.mkdtemp(ending, prefix, parent))
     except OSError as error:
-        raise _cannot_make_error(parent, error) from None
+        raise _make_folder_error(parent, error) from None
 
 
 def _make_scratch_folder(stage: Path, parent: Path) -> Path:
@@ -209,11 +210,11 @@ def _make_scratch_folder(stage: Path, parent: Path) -> Path:
     try:
         work.mkdir(mode=0o700)
     except OSError as error:
-        raise _cannot_make_error(parent, error) from None
+        raise _make_folder_error(parent, error) from None
     return work
 
 
-def _cannot_make_error(parent: Path, error: OSError) -> PlaceError:
+def _make_folder_error(parent: Path, error: OSError) -> PlaceError:
     return PlaceError(
         f"No folder can be made in {parent}: {error.strerror}.",
         fix="name one that may be written to: [engine] work, or another --out.",
@@ -241,4 +242,4 @@ def rename_into_place(config: RunState, out: Path, private: Path) -> None:
                 private.rename(config.private)
                 raise
         except OSError as error:
-            raise _unwritable_error(out, error) from None
+            raise _make_unwritable_error(out, error) from None

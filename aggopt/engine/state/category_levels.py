@@ -52,7 +52,7 @@ class Levels:
     entries: pa.Array = field(repr=False)
 
     @classmethod
-    def of(cls, found: pa.Table, how: AttributeType) -> "Levels":
+    def of(cls, values: pa.Table, declared: AttributeType) -> "Levels":
         """Return the levels that pieces of a table have, one after the other.
 
         Each as `counted` has found them.
@@ -62,20 +62,28 @@ class Levels:
         TableError
             They are too many; or as `aggopt.encode`.
         """
-        each = found.group_by("value", use_threads=False).aggregate([("count", "sum")])
-        require_levels(len(each))
-        _require_some(len(each))
-        entries = each.column("value").combine_chunks()
-        column = type_entries(entries, how)
-        kind = how.kind or DEFAULT[column.what]
-        categories = read_categories(column, kind, how)
-        domain, records = categories.domain, each.column("count_sum").to_numpy()
+        counted = values.group_by("value", use_threads=False).aggregate(
+            [("count", "sum")]
+        )
+        require_levels(len(counted))
+        _require_some(len(counted))
+        entries = counted.column("value").combine_chunks()
+        column = read_typed_entries(entries, declared)
+        kind = declared.kind or DEFAULT[column.what]
+        categories = read_categories(column, kind, declared)
+        domain, records = categories.domain, counted.column("count_sum").to_numpy()
         counts = np.bincount(categories.codes, records, domain.m).astype(np.int64)
         require_few(domain, counts)
-        made = cls(
-            kind, domain, counts, counts.astype(np.float64), 0.0, how.weight, entries
+        levels = cls(
+            kind,
+            domain,
+            counts,
+            counts.astype(np.float64),
+            0.0,
+            declared.weight,
+            entries,
         )
-        return made.weighed(made.shares)
+        return levels.weighed(levels.shares)
 
     def weighed(self, sums: F64) -> "Levels":
         """Return the levels by weights with these sums.
@@ -91,8 +99,8 @@ class Levels:
         """Coordinates of all nodes (nodes, q), in dimensions where records differ."""
         if not self.weight:
             return np.empty((len(self.domain.nodes), 0))
-        there = np.flatnonzero(self.counts)
-        return np.asarray(np.sqrt(self.weight) * self.domain.apart(there))
+        rows = np.flatnonzero(self.counts)
+        return np.asarray(np.sqrt(self.weight) * self.domain.apart(rows))
 
     @cached_property
     def middle(self) -> F64:
@@ -106,14 +114,14 @@ class Levels:
 
     def column(self, name: str) -> nw.Series[Any]:
         """Return a column of this name with an entry of each different value."""
-        found: nw.Series[Any] = nw.from_native(
+        column: nw.Series[Any] = nw.from_native(
             pa.chunked_array([self.entries]), series_only=True
         )
-        return found.alias(name)
+        return column.alias(name)
 
 
 def count_coordinates(job: Job, levels: Mapping[str, Levels]) -> int:
-    """Return how many coordinates a record has; a number, and what is unknown, has one.
+    """Return the number of coordinates of a record, one of each other attribute.
 
     `levels` are those of the categories, by name.
     """
@@ -122,7 +130,7 @@ def count_coordinates(job: Job, levels: Mapping[str, Levels]) -> int:
 
 
 def count_values(
-    column: pa.ChunkedArray, how: AttributeType, *, holes: bool = False
+    column: pa.ChunkedArray, declared: AttributeType, *, holes: bool = False
 ) -> pa.Table:
     """Return the different values of some records, and the count of each.
 
@@ -133,32 +141,34 @@ def count_values(
     TableError, JobError
         As `aggopt.encode` of these records; or values are too many.
     """
-    _require_order(column.type, how)
-    held = _there(to_plain_column(column)) if holes else to_plain_column(column)
-    found = pc.value_counts(held)
-    require_levels(len(found))
-    if held.null_count < len(held) or (len(held) and how.missing != OWN):
-        own = type_entries(held, how)
-        read_categories(own, how.kind or DEFAULT[own.what], how)
-    return pa.table({"value": found.field(0), "count": found.field(1)})
+    _require_order(column.type, declared)
+    entries = (
+        _select_present(to_plain_column(column)) if holes else to_plain_column(column)
+    )
+    value_counts = pc.value_counts(entries)
+    require_levels(len(value_counts))
+    if entries.null_count < len(entries) or (len(entries) and declared.missing != OWN):
+        typed = read_typed_entries(entries, declared)
+        read_categories(typed, declared.kind or DEFAULT[typed.what], declared)
+    return pa.table({"value": value_counts.field(0), "count": value_counts.field(1)})
 
 
-def _there(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _select_present(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the entries that are not missing: neither null nor no number."""
     if pa.types.is_floating(column.type):
         column = column.filter(pc.invert(pc.is_nan(column)))
     return column.drop_null()
 
 
-def type_entries(
-    entries: pa.Array | pa.ChunkedArray, how: AttributeType
+def read_typed_entries(
+    entries: pa.Array | pa.ChunkedArray, declared: AttributeType
 ) -> TypedColumn:
     """Return entries of a column with their type; raises as `TypedColumn.of`."""
-    series = nw.from_native(_chunked(entries), series_only=True)
-    return TypedColumn.of(series, how.kind, how.format)
+    series = nw.from_native(_make_chunked(entries), series_only=True)
+    return TypedColumn.of(series, declared.kind, declared.format)
 
 
-def _chunked(entries: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+def _make_chunked(entries: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
     chunked = isinstance(entries, pa.ChunkedArray)
     return entries if chunked else pa.chunked_array([entries])
 
@@ -179,9 +189,9 @@ def _require_some(count: int) -> None:
         raise TableError("All values are missing.", fix="leave the column out.")
 
 
-def _require_order(kind: pa.DataType, how: AttributeType) -> None:
+def _require_order(kind: pa.DataType, declared: AttributeType) -> None:
     """Refuse an order that files have: each of them could have its own."""
-    if pa.types.is_dictionary(kind) and kind.ordered and how.kind is None:
+    if pa.types.is_dictionary(kind) and kind.ordered and declared.kind is None:
         raise TableError(
             "The order of its categories stands in each file by itself.",
             fix='name the levels: order = ["low", "middle", "high"]; or write kind = '

@@ -43,12 +43,12 @@ class PartMoments:
 
         Missing values are nan; no number is beyond what `check_magnitudes` permits.
         """
-        there = ~np.isnan(X)
-        n = multiply_by_weights(there.astype(np.float64), weights).sum(axis=0)
-        low, high = finite_range(X)
-        mean = _mean(np.where(there, X, 0.0), n, weights)
-        mean += _mean(np.where(there, X - mean, 0.0), n, weights)
-        away = np.where(there, X - mean, 0.0)
+        is_present = ~np.isnan(X)
+        n = multiply_by_weights(is_present.astype(np.float64), weights).sum(axis=0)
+        low, high = find_finite_range(X)
+        mean = _compute_mean(np.where(is_present, X, 0.0), n, weights)
+        mean += _compute_mean(np.where(is_present, X - mean, 0.0), n, weights)
+        away = np.where(is_present, X - mean, 0.0)
         # on any number of threads
         products = np.einsum("ij,ik->jk", multiply_by_weights(away, weights), away)
         return cls(n, mean, products, low, high)
@@ -56,10 +56,10 @@ class PartMoments:
     @classmethod
     def together(cls, parts: Sequence["PartMoments"]) -> "PartMoments":
         """Return the moments of all records, in the order of the parts."""
-        whole = parts[0]
+        result = parts[0]
         for part in parts[1:]:
-            whole = whole._with(part)
-        return whole
+            result = result._with(part)
+        return result
 
     def _with(self, other: "PartMoments") -> "PartMoments":
         both = self.n + other.n
@@ -85,13 +85,13 @@ class PartMoments:
         return Scale(origin, np.zeros_like(origin), spread)
 
 
-def _mean(X: Floats, n: Floats, weights: Floats | None) -> Floats:
+def _compute_mean(X: Floats, n: Floats, weights: Floats | None) -> Floats:
     return np.asarray(
         multiply_by_weights(X, weights).sum(axis=0) / np.where(n > 0, n, 1.0)
     )
 
 
-def finite_range(X: Floats) -> tuple[Floats, Floats]:
+def find_finite_range(X: Floats) -> tuple[Floats, Floats]:
     """Return least and largest value (d,) of records X (n, d); infinite if absent."""
     low = np.where(np.isnan(X), np.inf, X).min(axis=0, initial=np.inf)
     return low, np.where(np.isnan(X), -np.inf, X).max(axis=0, initial=-np.inf)
@@ -118,12 +118,14 @@ class PublishedMoments:
 
         Each block's moments are as from `block_moments`.
         """
-        held = [load_arrays(path) for path in paths]
-        counts = sum(each.pop("count") for each in held)
+        arrays = [load_arrays(path) for path in paths]
+        counts = sum(requirement.pop("count") for requirement in arrays)
         if (counts == n).all():
             return None
-        found = PartMoments.together([PartMoments(**each) for each in held])
-        return cls(found.scale, counts / found.n)
+        part_moments = PartMoments.together(
+            [PartMoments(**requirement) for requirement in arrays]
+        )
+        return cls(part_moments.scale, counts / part_moments.n)
 
     def costs(self, costs: Floats, power: int) -> Floats:
         """Return sums (p,) of distances to this power, on their own z-scores."""
@@ -134,15 +136,15 @@ class PublishedMoments:
     ) -> tuple[Floats, Floats, Floats]:
         """Return mean and covariance on their own z-scores, and the moments to keep."""
         unit = self._unit
-        asked = np.diag((~self.scale.constant).astype(np.float64))
-        found = covariance / np.outer(unit, unit)
-        return (mean - self.scale.mean) / unit, found, asked
+        target = np.diag((~self.scale.constant).astype(np.float64))
+        scaled = covariance / np.outer(unit, unit)
+        return (mean - self.scale.mean) / unit, scaled, target
 
     @property
     def _unit(self) -> Floats:
         return np.where(self.scale.constant, 1.0, self.scale.spread)
 
 
-def block_moments(Z: Floats, weights: Floats | None) -> dict[str, Any]:
+def compute_block_moments(Z: Floats, weights: Floats | None) -> dict[str, Any]:
     """Return the sums written for numbers Z (n, p) of a block, nan if not kept."""
     return {"count": (~np.isnan(Z)).sum(axis=0), **vars(PartMoments.of(Z, weights))}

@@ -54,10 +54,10 @@ class PatternBuckets:
 
     def bucket(self, absent: Bool, leaf: I64) -> I64:
         """Return the bucket of records (n,), by missing values (n, d) and leaf."""
-        own, which = np.unique(absent, axis=0, return_inverse=True)
+        groups, which = np.unique(absent, axis=0, return_inverse=True)
         at = {pattern.tobytes(): j for j, pattern in enumerate(self.patterns)}
         other = len(self.patterns)
-        place = np.array([at.get(pattern.tobytes(), other) for pattern in own])
+        place = np.array([at.get(pattern.tobytes(), other) for pattern in groups])
         place = place[which.ravel()]
         shift = np.append(self.depth - self.levels, self.depth)[place]
         return np.asarray(self._first[place] + (leaf >> shift))
@@ -78,10 +78,10 @@ def count_patterns(absent: Bool) -> dict[str, Bool | I64]:
 
 def merge_patterns(paths: Sequence[Path]) -> tuple[Bool, I64]:
     """Return the patterns (p, d) of all pieces, and how many records have each."""
-    held = [load_arrays(path, "patterns", "of each") for path in paths]
-    rows = np.vstack([each["patterns"] for each in held])
+    arrays = [load_arrays(path, "patterns", "of each") for path in paths]
+    rows = np.vstack([requirement["patterns"] for requirement in arrays])
     patterns, which = np.unique(rows, axis=0, return_inverse=True)
-    counts = np.concatenate([each["of each"] for each in held])
+    counts = np.concatenate([requirement["of each"] for requirement in arrays])
     return patterns, np.bincount(which.ravel(), counts).astype(np.int64)
 
 

@@ -20,8 +20,8 @@ from aggopt.engine.state.category_levels import Levels
 from aggopt.engine.state.moments import PublishedMoments
 from aggopt.engine.state.pattern_buckets import PatternBuckets
 from aggopt.engine.state.split_tree import SplitTree
-from aggopt.engine.storage.bucket_refs import ShuffleRegion, Sources
 from aggopt.engine.storage.input_parts import InputPart
+from aggopt.engine.storage.scratch_files import ShuffleRegion, Sources
 from aggopt.engine.supported_settings import SOLVER
 from aggopt.job import Job
 from aggopt.solvers import Certificate, Status
@@ -186,7 +186,7 @@ class BlockState(LeafState):
     ends
         Bounds of numbers, on z-scores of the values that decide on the release.
     solved
-        Numbers whose centroids come from a program of their own, not from the shift.
+        Numbers whose centroids their own program determines, in place of the shift.
     """
 
     blocks: tuple[Sources, ...]
@@ -219,5 +219,5 @@ class ShiftEnd(NamedTuple):
         size = choose_gap_size(self.objective, VARIANCE)
         if status is Status.OPTIMAL and not is_gap_closed(self.objective, bound, size):
             status = Status.UNPROVEN  # it was content with less
-        found = status, self.objective, bound, missed, SOLVER, self.seconds
-        return Certificate(*found, iterations=self.evaluations, size=size)
+        arguments = status, self.objective, bound, missed, SOLVER, self.seconds
+        return Certificate(*arguments, iterations=self.evaluations, size=size)

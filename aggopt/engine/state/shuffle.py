@@ -15,18 +15,16 @@ import pyarrow as pa
 
 from aggopt.core.types import I64
 from aggopt.engine.state.run_state import BlockState, RunState
-from aggopt.engine.storage.bucket_refs import (
+from aggopt.engine.storage.input_parts import PIECE
+from aggopt.engine.storage.scratch_files import (
     BlockSource,
     ShuffleRegion,
     Sources,
-    read_sources,
-)
-from aggopt.engine.storage.input_parts import PIECE
-from aggopt.engine.storage.scratch_files import (
     append_column,
-    pop_column,
     read_buckets,
+    read_sources,
     remove_steps,
+    split_last_column,
     write_sorted,
 )
 
@@ -48,7 +46,7 @@ class Shuffle:
     Attributes
     ----------
     step
-        Name of the step, from which the files are named.
+        Name of the step, which is part of the names of its files.
     files, buckets
         Number of files and of buckets.
     """
@@ -76,17 +74,17 @@ class Shuffle:
 
     def deals(self, sizes: I64) -> tuple[ShuffleRegion, ...]:
         """Return the tasks of a second step, for row counts (files, regions)."""
-        found = []
+        result = []
         for region in range(self.regions):
-            own = region * self.width, self.width
-            first, held = 0, 0
+            place = region * self.width, self.width
+            first, rows = 0, 0
             for file, size in enumerate(sizes[:, region].tolist()):
-                if file > first and held + size > PIECE:
-                    found.append(ShuffleRegion(region, first, file, *own))
-                    first, held = file, 0
-                held += size
-            found.append(ShuffleRegion(region, first, self.files, *own))
-        return tuple(found)
+                if file > first and rows + size > PIECE:
+                    result.append(ShuffleRegion(region, first, file, *place))
+                    first, rows = file, 0
+                rows += size
+            result.append(ShuffleRegion(region, first, self.files, *place))
+        return tuple(result)
 
     def sources(self, buckets: Sequence[int], config: RunState) -> Sources:
         """Return the places of the rows of some buckets."""
@@ -97,32 +95,36 @@ class Shuffle:
             region, place = divmod(bucket, self.width)
             regions.setdefault(region, []).append(place)
         return tuple(
-            BlockSource(_dealt(self.step), *self._tasks(region, config), tuple(places))
+            BlockSource(
+                _name_second_step(self.step),
+                *self._tasks(region, config),
+                tuple(places),
+            )
             for region, places in regions.items()
         )
 
     def _tasks(self, region: int, config: RunState) -> tuple[int, int]:
         deals = enumerate(config.deals[self.step])
-        found = [number for number, deal in deals if deal.region == region]
-        return found[0], found[-1] + 1
+        numbers = [number for number, deal in deals if deal.region == region]
+        return numbers[0], numbers[-1] + 1
 
 
 def run_second_step(
-    each: Each, spread: Shuffle, sizes: list[list[int]], config: C
+    run_step: Each, spread: Shuffle, sizes: list[list[int]], config: C
 ) -> tuple[C, I64]:
     """Return the rows of each bucket (buckets,), after a second step if necessary.
 
     `sizes` are the counts that `write` returned for each file.
     """
-    own = np.array(sizes, np.int64)
+    counts = np.array(sizes, np.int64)
     if spread.width == 1:
-        return config, own.sum(axis=0)
-    deals = spread.deals(own)
+        return config, counts.sum(axis=0)
+    deals = spread.deals(counts)
     config = replace(config, deals={**config.deals, spread.step: deals})
-    found = each(AGAIN[spread.step], len(deals), config)
+    results = run_step(AGAIN[spread.step], len(deals), config)
     remove_steps(config.work, spread.step)
     total = np.zeros(spread.width * spread.regions, np.int64)
-    for deal, rows in zip(deals, found, strict=True):
+    for deal, rows in zip(deals, results, strict=True):
         total[deal.bucket : deal.bucket + deal.width] += rows
     return config, total[: spread.buckets]
 
@@ -131,13 +133,13 @@ def shuffle_region(step: str, number: int, config: RunState) -> list[int]:
     """Write rows of a region by their bucket; return how many each bucket has."""
     deal = config.deals[step][number]
     files = [config.at(step, file) for file in range(deal.first, deal.last)]
-    rows, bucket = pop_column(read_buckets(files, [deal.region]))
-    to = config.at(_dealt(step), number)
+    rows, bucket = split_last_column(read_buckets(files, [deal.region]))
+    to = config.at(_name_second_step(step), number)
     sizes = write_sorted(to, rows, bucket - deal.bucket, deal.width)
     return [int(size) for size in sizes]
 
 
-def _dealt(step: str) -> str:
+def _name_second_step(step: str) -> str:
     return f"{step}-again"
 
 
@@ -146,5 +148,5 @@ def read_block(number: int, config: BlockState) -> tuple[pa.Table, I64]:
     rows = read_sources(config.blocks[number], config.at)
     numbers = rows.column(len(config.columns)).to_numpy()
     order = np.argsort(numbers, kind="stable")
-    own = rows.select(list(range(len(config.columns))))
-    return own.take(pa.array(order)), numbers[order]
+    records = rows.select(list(range(len(config.columns))))
+    return records.take(pa.array(order)), numbers[order]

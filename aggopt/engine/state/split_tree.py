@@ -56,12 +56,12 @@ class SplitTree:
         for node in range(nodes):
             rows = parts.pop(node)
             even = len(Z) >> ((node + 1).bit_length() - 1)
-            axes[node], middle = _thinnest(Z[rows], len(rows) / max(even, 1))
-            there = project_on_axes(Z[rows], axes[node][None, :])
-            order = np.argsort(there, kind="stable")
+            axes[node], middle = _choose_cut(Z[rows], len(rows) / max(even, 1))
+            projected = project_on_axes(Z[rows], axes[node][None, :])
+            order = np.argsort(projected, kind="stable")
             if len(rows) > 1:
-                cuts[node] = there[order[middle - 1 : middle + 1]].mean()
-                on_cut, below = there == cuts[node], there < cuts[node]
+                cuts[node] = projected[order[middle - 1 : middle + 1]].mean()
+                on_cut, below = projected == cuts[node], projected < cuts[node]
                 shares[node] = (middle - below.sum()) / max(on_cut.sum(), 1)
             parts[2 * node + 1] = rows[order[:middle]]
             parts[2 * node + 2] = rows[order[middle:]]
@@ -75,9 +75,11 @@ class SplitTree:
         """
         node = np.zeros(len(Z), np.int64)
         for _ in range(self.levels):
-            there, cut = project_on_axes(Z, self.axes[node]), self.cuts[node]
+            projected, cut = project_on_axes(Z, self.axes[node]), self.cuts[node]
             chance = hash_to_unit(numbers.astype(np.uint64), node.astype(np.uint64))
-            right = np.where(there == cut, chance >= self.shares[node], there > cut)
+            right = np.where(
+                projected == cut, chance >= self.shares[node], projected > cut
+            )
             node = 2 * node + 1 + right
         return node - len(self.cuts)
 
@@ -88,10 +90,10 @@ def project_on_axes(Z: Floats, axes: Floats) -> Floats:
     Summed in one order, column after column, for any number of records: equal records
     have equal positions on any machine.
     """
-    found = np.zeros(len(Z))
+    projected = np.zeros(len(Z))
     for j in range(Z.shape[1]):
-        found += Z[:, j] * axes[:, j]
-    return found
+        projected += Z[:, j] * axes[:, j]
+    return projected
 
 
 def hash_to_unit(numbers: U64, nodes: U64) -> Floats:
@@ -108,24 +110,24 @@ def hash_to_unit(numbers: U64, nodes: U64) -> Floats:
 _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))  # of splitmix64
 
 
-def _thinnest(Z: Floats, size: float) -> tuple[Floats, int]:
+def _choose_cut(Z: Floats, size: float) -> tuple[Floats, int]:
     """Return the axis along which to cut a sample (s, d), and the number on the left.
 
     `size` is the node's, 1 if all of its depth are alike.  The best cut across a
     principal axis is turned towards the line between the means of its two sides, while
     that is better: the gap between clusters is seldom across an axis of them all.
     """
-    axes, n = _principal(Z), len(Z)
+    axes, n = _find_principal_axes(Z), len(Z)
     beside = max(1, round(NEAR * n))
     if n <= max(Z.shape[1], 2 * beside):
         return axes[0], n // 2
-    least = max(1 - UNEVEN / (2 * size), 1 / (2 * size * UNEVEN))
-    first = min(max(beside, round(least * n)), n // 2)
+    lowest = max(1 - UNEVEN / (2 * size), 1 / (2 * size * UNEVEN))
+    first = min(max(beside, round(lowest * n)), n // 2)
     places = np.arange(first, n - first + 1)
     places = places[np.argsort(np.abs(2 * places - n), kind="stable")]
-    best = _best_cut(Z, axes, places, beside)
+    best = _find_best_cut(Z, axes, places, beside)
     while True:
-        tilted = _best_cut(Z, _between(Z, best)[None, :], places, beside)
+        tilted = _find_best_cut(Z, _find_direction(Z, best)[None, :], places, beside)
         if tilted.reach <= best.reach:
             return best.axis, best.place
         best = tilted
@@ -139,21 +141,24 @@ class _Cut(NamedTuple):
     reach: float
 
 
-def _best_cut(Z: Floats, axes: Floats, places: I64, beside: int) -> _Cut:
+def _find_best_cut(Z: Floats, axes: Floats, places: I64, beside: int) -> _Cut:
     """Return the cut of a sample (s, d) at the place with the fewest records.
 
     At this place along axes (a, d) the `beside` nearest records of either side reach
     farthest.
     """
-    there = np.sort(Z @ axes.T, axis=0)
-    middle = (there[places - 1] + there[places]) / 2
-    below, above = middle - there[places - beside], there[places + beside - 1] - middle
+    projected = np.sort(Z @ axes.T, axis=0)
+    middle = (projected[places - 1] + projected[places]) / 2
+    below, above = (
+        middle - projected[places - beside],
+        projected[places + beside - 1] - middle,
+    )
     reach = np.minimum(below, above).T
     axis, place = divmod(int(np.argmax(reach)), len(places))
     return _Cut(axes[axis], int(places[place]), float(reach[axis, place]))
 
 
-def _between(Z: Floats, cut: _Cut) -> Floats:
+def _find_direction(Z: Floats, cut: _Cut) -> Floats:
     """Return the direction (d,) from the mean of one side of a cut to the other's."""
     order = np.argsort(Z @ cut.axis, kind="stable")
     left, right = Z[order[: cut.place]], Z[order[cut.place :]]
@@ -162,7 +167,7 @@ def _between(Z: Floats, cut: _Cut) -> Floats:
     return np.round(away / length, DIGITS) if length else cut.axis
 
 
-def _principal(Z: Floats) -> Floats:
+def _find_principal_axes(Z: Floats) -> Floats:
     """Return the directions (d, d) of records (n, d), largest variance first."""
     if len(Z) <= Z.shape[1]:
         return np.asarray(np.eye(Z.shape[1]))
@@ -178,25 +183,26 @@ def count_tree_levels(n: float, block: int) -> int:
 
 
 def merge_leaves(
-    sizes: I64, least: int, keep: Callable[[Sequence[int]], bool] = lambda leaves: True
+    sizes: I64, needed: int, keep: Callable[[Sequence[int]], bool] = lambda leaves: True
 ) -> list[tuple[int, ...]]:
-    """Return leaves, merged with neighbours in the tree, so that each has `least`.
+    """Return leaves, merged with neighbours in the tree, so that each has `needed`.
 
     Sizes (leaves,) are the number of records of each leaf; the total is at least
-    `least`.  If all leaves together `keep` the requirement of a block, each block does.
+    `needed`.  If all leaves together `keep` the requirement of a block, each block
+    does.
     """
-    found: list[list[int]] = []
+    merged: list[list[int]] = []
     own: list[int] = []
-    held = 0
+    records = 0
     for leaf, size in enumerate(sizes.tolist()):
         own.append(leaf)
-        held += size
-        if held >= least and keep(own):
-            found.append(own)
-            own, held = [], 0
+        records += size
+        if records >= needed and keep(own):
+            merged.append(own)
+            own, records = [], 0
     if own:
-        own = [*(found.pop() if found else []), *own]
-        while found and not keep(own):
-            own = [*found.pop(), *own]
-        found.append(own)
-    return [tuple(leaves) for leaves in found]
+        own = [*(merged.pop() if merged else []), *own]
+        while merged and not keep(own):
+            own = [*merged.pop(), *own]
+        merged.append(own)
+    return [tuple(leaves) for leaves in merged]

@@ -11,16 +11,16 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import select_rows
 from aggopt.engine.state.run_state import LeafState
-from aggopt.engine.steps.global_confidential import confidential_attributes
+from aggopt.engine.steps.global_confidential import read_confidential_of_part
 from aggopt.engine.steps.strata import apply_within_strata
 from aggopt.engine.steps.weights import (
+    list_weight_requirements,
     read_weights,
-    requirements_of_weights,
     scale_weights,
 )
 from aggopt.engine.storage.scratch_files import load_state, stop_on_request
 from aggopt.partition.registry import PARTITIONERS
-from aggopt.pipeline.partition.methods import weight_arguments
+from aggopt.pipeline.partition.methods import make_weight_arguments
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 
@@ -28,11 +28,11 @@ def partition_in_strata(table: Table, records: Encoded, config: LeafState) -> La
     """Return groups of records, (n,), made within each stratum independently."""
     if config.strata is None:
         return partition_records(table, records, config)
-    there = np.ones(len(records.attributes), bool)
+    is_present = np.ones(len(records.attributes), bool)
 
-    def made(own: I64) -> Labels:
-        part = replace(table, frame=table.frame[own])
-        return partition_records(part, select_rows(records, own, there), config)
+    def made(rows: I64) -> Labels:
+        part = replace(table, frame=table.frame[rows])
+        return partition_records(part, select_rows(records, rows, is_present), config)
 
     return apply_within_strata(
         load_state(config.strata).of(table.frame.to_arrow()), made
@@ -47,7 +47,7 @@ def partition_records(table: Table, records: Encoded, config: LeafState) -> Labe
     job, each = config.job, read_weights(table)
     on_progress = stop_on_request(config.work, 2 if job.privacy.repair else 1)
     weights = scale_weights(each, config)
-    settings = {**job.partition.settings, **weight_arguments(job, weights)}
+    settings = {**job.partition.settings, **make_weight_arguments(job, weights)}
     partition = PARTITIONERS.of(job.partition).function(
         records,
         min(job.privacy.k, len(records)),
@@ -59,8 +59,8 @@ def partition_records(table: Table, records: Encoded, config: LeafState) -> Labe
     if not job.privacy.repair:
         return partition.labels
     requirements = (
-        *list_requirements(confidential_attributes(table.frame, config)),
-        *requirements_of_weights(job, each),
+        *list_requirements(read_confidential_of_part(table.frame, config)),
+        *list_weight_requirements(job, each),
     )
     return merge_until_satisfied(
         records, partition.labels, requirements, progress=on_progress, weights=weights

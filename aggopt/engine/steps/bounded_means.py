@@ -19,10 +19,10 @@ from aggopt.job import Job, Mean
 from aggopt.models.shared.value_bounds import ROUNDING
 
 
-def may_violate_bounds(job: Job) -> bool:
+def is_bound_at_risk(job: Job) -> bool:
     """Whether means are stretched of an attribute that has bounds."""
-    how = job.aggregation
-    stretched = isinstance(how, Mean) and how.keep == "variance"
+    aggregation = job.aggregation
+    stretched = isinstance(aggregation, Mean) and aggregation.keep == "variance"
     return stretched and any(section.bounded for section in job.attributes.values())
 
 
@@ -37,44 +37,50 @@ def solve_bounded_means(j: int, config: BlockState) -> ShiftEnd | None:
     if config.shift is None or config.ends is None or config.constant[j]:
         return None
     lower, upper = (float(end[j]) for end in config.ends)
-    found, sizes = _groups(j, config)
-    there = np.flatnonzero(sizes)
-    stretched = (found[there] - config.shift.centre[j]) * config.shift.map[j, j]
+    found, sizes = _read_means(j, config)
+    rows = np.flatnonzero(sizes)
+    stretched = (found[rows] - config.shift.centre[j]) * config.shift.map[j, j]
     if ((stretched >= lower - ROUNDING) & (stretched <= upper + ROUNDING)).all():
         return None
-    means, own = _standardised(found[there], sizes[there], j, config)
-    solution = solve_separable(_program(means, own, lower, upper))
+    means, standardised = _standardise_means(found[rows], sizes[rows], j, config)
+    solution = solve_separable(_make_program(means, standardised, lower, upper))
     if solution.centroids is not None:
         centroids = np.full(len(sizes), np.nan)
-        centroids[there] = solution.centroids
+        centroids[rows] = solution.centroids
         save_arrays(config.at("solved", j), centroids=centroids)
     return read_end(solution)
 
 
-def _groups(j: int, config: BlockState) -> tuple[Floats, Floats]:
+def _read_means(j: int, config: BlockState) -> tuple[Floats, Floats]:
     """Return the mean and the size of each group of all blocks, (m,)."""
-    held = [load_arrays(path, "centroids", "sizes") for path in _grouped(config)]
+    arrays = [
+        load_arrays(path, "centroids", "sizes") for path in _read_block_means(config)
+    ]
     place = config.places[j]
-    means = np.concatenate([each["centroids"][:, j] for each in held])
-    return means, np.concatenate([each["sizes"][:, place] for each in held])
+    means = np.concatenate([requirement["centroids"][:, j] for requirement in arrays])
+    return means, np.concatenate(
+        [requirement["sizes"][:, place] for requirement in arrays]
+    )
 
 
-def _standardised(
+def _standardise_means(
     means: Floats, sizes: Floats, j: int, config: BlockState
 ) -> tuple[Floats, Floats]:
     """Return means and sizes (m,) on the scale of what decides on a release."""
-    own = config.kept_values
-    if own is None:
+    kept_values = config.kept_values
+    if kept_values is None:
         return means, sizes
-    scale, factor = own.scale, float(own.factor[j])
+    scale, factor = kept_values.scale, float(kept_values.factor[j])
     return (means - scale.mean[j]) / scale.spread[j], sizes * factor
 
 
-def _grouped(config: BlockState) -> list[Path]:
+def _read_block_means(config: BlockState) -> list[Path]:
     return config.all("grouped", len(config.blocks))
 
 
-def _program(means: Floats, sizes: Floats, lower: float, upper: float) -> Separable:
+def _make_program(
+    means: Floats, sizes: Floats, lower: float, upper: float
+) -> Separable:
     """Return the program of centroids (m,) of mean 0 and variance 1, nearest to means.
 
     Minimise sum_j n_j t_j^2, where t_j = c_j - C_j, with lower <= c_j <= upper.

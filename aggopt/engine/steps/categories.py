@@ -16,9 +16,9 @@ from aggopt.engine.state.run_state import BlockState, RunState
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.errors import naming
 from aggopt.pipeline.aggregate.missing_values import PresentRows
-from aggopt.pipeline.prepare.category_settings import (
+from aggopt.pipeline.prepare.job_settings import (
     find_avoided_nodes,
-    publishable_nodes,
+    get_publishable_nodes,
 )
 from aggopt.pipeline.validate.categories import require_chosen
 from aggopt.solvers import Certificate
@@ -26,27 +26,27 @@ from aggopt.solvers import Certificate
 TOGETHER = "frequencies"  # which looks at all groups of a table
 
 
-def are_chosen_globally(config: RunState) -> bool:
+def is_chosen_globally(config: RunState) -> bool:
     """Whether the categories of all groups are chosen by one program."""
-    return _asked(config).method == TOGETHER if config.categories else False
+    return _get_method(config).method == TOGETHER if config.categories else False
 
 
-def read_codes(X: Floats, kept: Bool, config: RunState) -> I64:
+def read_codes(X: Floats, is_kept: Bool, config: RunState) -> I64:
     """Return the levels of categories (n, c) of records X (n, d); -1 if not kept."""
-    own = config.places_of_categories
-    return np.where(kept[:, own], X[:, own], -1).astype(np.int64)
+    places = config.places_of_categories
+    return np.where(is_kept[:, places], X[:, places], -1).astype(np.int64)
 
 
-def data_for_global_program(
-    X: Floats, kept: Bool, weights: Floats | None, config: RunState
+def make_global_data(
+    X: Floats, is_kept: Bool, weights: Floats | None, config: RunState
 ) -> dict[str, Any]:
     """Return the data of records X (n, d) for a global program, by name, if one exists.
 
     They may have weights (n,).
     """
-    if not are_chosen_globally(config):
+    if not is_chosen_globally(config):
         return {}
-    codes = {"codes": read_codes(X, kept, config)}
+    codes = {"codes": read_codes(X, is_kept, config)}
     return codes if weights is None else {**codes, "weights": weights}
 
 
@@ -73,25 +73,25 @@ def choose_category(place: int, config: BlockState) -> ChoiceEnd:
     for path, start in zip(
         config.all("grouped", len(config.blocks)), first[:-1], strict=True
     ):
-        held = load_arrays(path, *names)
-        codes.append(held["codes"][:, place].astype(np.int64))
-        labels.append(held["labels"] + start)
-        weights += [held["weights"]] if weighed else []
+        arrays = load_arrays(path, *names)
+        codes.append(arrays["codes"][:, place].astype(np.int64))
+        labels.append(arrays["labels"] + start)
+        weights += [arrays["weights"]] if weighed else []
     name = config.categories[place]
-    own = np.concatenate(codes)
-    of = PresentRows.of(own >= 0, np.concatenate(labels))
-    each = np.concatenate(weights)[of.rows] if weighed else None
-    given = name, own[of.rows], of.labels, each
-    made = _made(*given, config, f"categories of {name}")
+    all_codes = np.concatenate(codes)
+    present_rows = PresentRows.of(all_codes >= 0, np.concatenate(labels))
+    weights_of_rows = np.concatenate(weights)[present_rows.rows] if weighed else None
+    arguments = name, all_codes[present_rows.rows], present_rows.labels, weights_of_rows
+    categories = _choose_categories(*arguments, config, f"categories of {name}")
     with naming(repr(name)):
-        require_chosen(made, each)
+        require_chosen(categories, weights_of_rows)
     choice = np.full(sum(config.counts), np.nan)
-    choice[of.there] = made.choice
+    choice[present_rows.there] = categories.choice
     save_arrays(config.at("chosen", place), choice=choice)
-    return ChoiceEnd(**{**vars(made.certificate), "multipliers": None})
+    return ChoiceEnd(**{**vars(categories.certificate), "multipliers": None})
 
 
-def published_nodes_of_block(
+def choose_nodes_of_block(
     number: int, codes: I64, labels: Labels, weights: Floats | None, config: BlockState
 ) -> Floats:
     """Return the nodes that groups of a block publish (m, c), nan if none is published.
@@ -101,35 +101,47 @@ def published_nodes_of_block(
     """
     width = len(config.categories)
     nodes = np.full((int(labels.max()) + 1, width), np.nan)
-    tied, apart, whole = np.zeros(width, np.int64), np.zeros(width), np.zeros(width)
+    tied, apart, totals = np.zeros(width, np.int64), np.zeros(width), np.zeros(width)
     counts = {}
     for place, name in enumerate(config.categories):
-        domain, of = (
+        domain, present_rows = (
             config.levels[name].domain,
             PresentRows.of(codes[:, place] >= 0, labels),
         )
-        own = codes[of.rows, place]
-        each = None if weights is None else weights[of.rows]
-        if are_chosen_globally(config):
-            nodes[:, place] = _of_program(place, number, config)
-        elif len(own):
+        present_codes = codes[present_rows.rows, place]
+        weights_of_rows = None if weights is None else weights[present_rows.rows]
+        if is_chosen_globally(config):
+            nodes[:, place] = _read_program_nodes(place, number, config)
+        elif len(present_codes):
             purpose = f"categories of {name}, block {number}"
-            made = _made(name, own, of.labels, each, config, purpose)
-            nodes[of.there, place], tied[place] = made.choice, made.tied
-        released = nodes[labels[of.rows], place].astype(np.int64)
-        own_weights = np.ones(len(own)) if each is None else each
-        apart[place] = (own_weights * domain.steps[own, released]).sum()
-        whole[place] = own_weights.sum()
+            categories = _choose_categories(
+                name,
+                present_codes,
+                present_rows.labels,
+                weights_of_rows,
+                config,
+                purpose,
+            )
+            nodes[present_rows.there, place], tied[place] = (
+                categories.choice,
+                categories.tied,
+            )
+        released = nodes[labels[present_rows.rows], place].astype(np.int64)
+        own_weights = (
+            np.ones(len(present_codes)) if weights_of_rows is None else weights_of_rows
+        )
+        apart[place] = (own_weights * domain.steps[present_codes, released]).sum()
+        totals[place] = own_weights.sum()
         size = len(domain.nodes)
         counts[f"counts {place}"] = np.bincount(released, minlength=size)
         counts[f"weights {place}"] = np.bincount(released, own_weights, size)
-    sums = {"tied": tied, "apart": apart, "whole": whole}
+    sums = {"tied": tied, "apart": apart, "whole": totals}
     there = (codes >= 0).sum(axis=0)
     save_arrays(config.at("categories", number), there=there, **sums, **counts)
     return nodes
 
 
-def in_their_types(rows: pa.Table, config: RunState) -> pa.Table:
+def convert_categories(rows: pa.Table, config: RunState) -> pa.Table:
     """Return rows with categories of one type in all blocks, whatever they publish."""
     for name in config.categories:
         column, kind = rows.column(name), config.levels[name].entries.type
@@ -138,14 +150,14 @@ def in_their_types(rows: pa.Table, config: RunState) -> pa.Table:
     return rows
 
 
-def _of_program(place: int, number: int, config: BlockState) -> Floats:
+def _read_program_nodes(place: int, number: int, config: BlockState) -> Floats:
     """Return the nodes (m,) that groups of a block publish, from the global program."""
     first = sum(config.counts[:number])
     choice = load_arrays(config.at("chosen", place), "choice")["choice"]
     return np.asarray(choice[first : first + config.counts[number]])
 
 
-def _made(
+def _choose_categories(
     name: str,
     codes: I64,
     labels: Labels,
@@ -154,21 +166,21 @@ def _made(
     purpose: str,
 ) -> PublishedCategories:
     """Return the published values of a category, for groups of weighted records."""
-    how, levels = _asked(config), config.levels[name]
+    how, levels = _get_method(config), config.levels[name]
     method = CATEGORY_AGGREGATORS[how.method]
     settings = {**how.settings, "seed": derive_seed(config.secret, purpose)}
     settings.pop("with_", ())
     if method.nodes:
-        settings["publish"] = publishable_nodes(config.job, name)
+        settings["publish"] = get_publishable_nodes(config.job, name)
         if rare := find_avoided_nodes(config.job, name, levels.domain, levels.counts):
             settings["avoid"] = rare
     if weights is not None:
         settings["weights"] = weights
-    own = Categories(levels.domain, codes)
-    attribute = EncodedAttribute(name, levels.kind, levels.weight, slice(0), own)
+    categories = Categories(levels.domain, codes)
+    attribute = EncodedAttribute(name, levels.kind, levels.weight, slice(0), categories)
     with naming(repr(name)):
         return method.function(attribute, labels, **settings)
 
 
-def _asked(config: RunState) -> CategorySection:
+def _get_method(config: RunState) -> CategorySection:
     return cast(CategorySection, config.job.aggregation.categories)

@@ -32,13 +32,11 @@ from aggopt.errors import AggoptError, naming
 from aggopt.job import Job
 from aggopt.pipeline.prepare.defaults import set_category_method
 from aggopt.pipeline.validate.categories import (
+    require_categories,
     require_category_method,
+    require_frequent,
     require_possible,
     require_publishable_nodes,
-)
-from aggopt.pipeline.validate.rare_categories import (
-    require_categories,
-    require_frequent,
 )
 
 LevelsOrError = tuple[str, Levels | AggoptError]
@@ -57,16 +55,16 @@ def select_attributes(
         name
         for name in job.roles.quasi_identifier
         if name in schema.names
-        and are(schema.field(name).type, declared_kind(job, name))
+        and are(schema.field(name).type, get_declared_kind(job, name))
     )
 
 
-def _is_category(kind: pa.DataType, said: str | None) -> bool:
+def _is_category(kind: pa.DataType, value: str | None) -> bool:
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    return said not in NUMERIC if said else not (number or pa.types.is_temporal(kind))
+    return value not in NUMERIC if value else not (number or pa.types.is_temporal(kind))
 
 
-def declared_kind(job: Job, name: str) -> str | None:
+def get_declared_kind(job: Job, name: str) -> str | None:
     """Return the kind that the job declares for an attribute, if any."""
     return job.attributes[name].type.kind if name in job.attributes else None
 
@@ -78,21 +76,23 @@ def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
     """
     frame = nw.from_native(schema.empty_table(), eager_only=True)
     domains = {name: levels.domain for name, levels in config.levels.items()}
-    roles, types = config.job.roles.released, _types(schema, config.job)
-    kept = attributes_with_missing(config.job)
-    return Table(frame, roles, False, types, domains, config.clocks, kept)
+    roles, types = config.job.roles.released, _list_types(schema, config.job)
+    attributes = list_missing_attributes(config.job)
+    return Table(frame, roles, False, types, domains, config.clocks, attributes)
 
 
-def attributes_with_missing(job: Job) -> frozenset[str]:
+def list_missing_attributes(job: Job) -> frozenset[str]:
     """Return the quasi-identifiers that may lack values and have no level for that."""
     names, policy = job.roles.quasi_identifier, job.missing.policy
     return list_attributes_kept_missing(names, job.attributes, policy)
 
 
-def _types(schema: pa.Schema, job: Job) -> Types:
-    given = {n: how for n, how in job.attributes.items() if n in schema.names}
+def _list_types(schema: pa.Schema, job: Job) -> Types:
+    declared_types = {
+        n: attribute for n, attribute in job.attributes.items() if n in schema.names
+    }
     return find_encoding_types(
-        nw.from_native(schema.empty_table(), eager_only=True), given
+        nw.from_native(schema.empty_table(), eager_only=True), declared_types
     )
 
 
@@ -101,13 +101,16 @@ def count_levels(number: int, config: RunState) -> int:
     piece = config.pieces[number]
     names = (*config.categories, *config.job.roles.stratum)
     rows, _ = read_published_rows(piece.read(names), 0, config)
-    types, kept = _types(rows.schema, config.job), attributes_with_missing(config.job)
+    types, attributes = (
+        _list_types(rows.schema, config.job),
+        list_missing_attributes(config.job),
+    )
     for place, name in enumerate(config.categories):
         with naming(piece.path.name), naming(f"Column {name!r}"):
-            how, holes = types.get(name, AttributeType()), name in kept
-            found = count_values(rows.column(name), how, holes=holes)
-        one = np.zeros(len(found), np.int64)
-        write_sorted(config.at(f"levels of {place}", number), found, one, 1)
+            declared, holes = types.get(name, AttributeType()), name in attributes
+            column = count_values(rows.column(name), declared, holes=holes)
+        one = np.zeros(len(column), np.int64)
+        write_sorted(config.at(f"levels of {place}", number), column, one, 1)
     return len(rows)
 
 
@@ -121,60 +124,62 @@ def add_levels(config: RunState, schema: pa.Schema) -> RunState:
     JobError, InfeasibleInputError
         The levels cannot be published as the job requires.
     """
-    types, levels = _types(schema, config.job), {}
+    types, levels = _list_types(schema, config.job), {}
     for place, name in enumerate(config.categories):
         files = config.all(f"levels of {place}", len(config.pieces))
         with naming(f"Column {name!r}"):
-            found = read_buckets(files, [0])
-            levels[name] = Levels.of(found, types.get(name, AttributeType()))
-    made = replace(config, levels=levels)
-    table = make_empty_table(schema, made)
+            rows = read_buckets(files, [0])
+            levels[name] = Levels.of(rows, types.get(name, AttributeType()))
+    with_levels = replace(config, levels=levels)
+    table = make_empty_table(schema, with_levels)
     job = set_category_method(config.job, table)
     require_category_method(job, table)
     if levels:
         require_publishable_nodes(job, table)
     if not job.roles.weight:  # else once it is known what records weigh
-        _require_counts(made)
+        _require_counts(with_levels)
     require_categories(job, frozenset(levels))
-    for name, each in levels.items():
-        require_frequent(job, name, each.domain, each.counts)
-    return replace(made, job=job)
+    for name, level in levels.items():
+        require_frequent(job, name, level.domain, level.counts)
+    return replace(with_levels, job=job)
 
 
-def levels_of_folder(parts: InputFolder, job: Job) -> Iterator[LevelsOrError]:
+def iterate_folder_levels(parts: InputFolder, job: Job) -> Iterator[LevelsOrError]:
     """Yield each category with its levels in a folder, or why it is refused.
 
     All records are read, of categories alone, a piece at a time.
     """
-    types, kept = _types(parts.schema, job), attributes_with_missing(job)
+    types, attributes = _list_types(parts.schema, job), list_missing_attributes(job)
     for name in find_categories(parts.schema, job):
-        how, holes = types.get(name, AttributeType()), name in kept
+        declared, holes = types.get(name, AttributeType()), name in attributes
         try:
             with naming(f"Column {name!r}"):
                 counts = [
-                    count_values(piece.read([name]).column(name), how, holes=holes)
+                    count_values(piece.read([name]).column(name), declared, holes=holes)
                     for piece in parts.pieces
                 ]
-                found = pa.concat_tables(map(decode_dictionaries, counts))
-                yield name, Levels.of(found, how)
+                values = pa.concat_tables(map(decode_dictionaries, counts))
+                yield name, Levels.of(values, declared)
         except AggoptError as error:
             yield name, error
 
 
-def level_weights(X: Floats, each: Floats | None, config: RunState) -> dict[str, F64]:
+def sum_level_weights(
+    X: Floats, each: Floats | None, config: RunState
+) -> dict[str, F64]:
     """Return the weights (n,) that records X (n, d) of each level have, by name."""
     if each is None:
         return {}
-    found = {}
-    for place, (name, x) in enumerate(_columns(X, config)):
-        there, m = ~np.isnan(x), config.levels[name].domain.m
-        codes = x[there].astype(np.int64)
-        sums = np.bincount(codes, each[there], m)
-        found[f"weight of {place}"] = np.asarray(sums, np.float64)
-    return found
+    weights = {}
+    for place, (name, x) in enumerate(_iterate_columns(X, config)):
+        is_present, m = ~np.isnan(x), config.levels[name].domain.m
+        codes = x[is_present].astype(np.int64)
+        sums = np.bincount(codes, each[is_present], m)
+        weights[f"weight of {place}"] = np.asarray(sums, np.float64)
+    return weights
 
 
-def _columns(X: Floats, config: RunState) -> Iterator[tuple[str, Floats]]:
+def _iterate_columns(X: Floats, config: RunState) -> Iterator[tuple[str, Floats]]:
     """Yield the name of each category and its column of records X (n, d)."""
     yield from zip(config.categories, X[:, config.places_of_categories].T, strict=True)
 
@@ -195,21 +200,21 @@ def add_weighted_levels(config: RunState) -> RunState:
     levels = dict(config.levels)
     names = [f"weight of {place}" for place in range(len(levels))]
     sums = sum_arrays(config.all("described", len(config.pieces)), *names)
-    for name, of in zip(levels, names, strict=True):
-        levels[name] = levels[name].weighed(sums[of])
+    for name, key in zip(levels, names, strict=True):
+        levels[name] = levels[name].weighed(sums[key])
     return replace(config, levels=levels)
 
 
 def _require_counts(config: RunState) -> None:
     """Refuse counts of levels that must be kept if no groups of k can keep them."""
-    said, weighted = config.job.aggregation.categories, config.mean_weight is not None
-    if not (isinstance(said, Frequencies) and config.levels):
+    method, weighted = config.job.aggregation.categories, config.mean_weight is not None
+    if not (isinstance(method, Frequencies) and config.levels):
         return
-    slack, _ = read_slack_or_price(said.slack, said.price, many_cells=False)
+    slack, _ = read_slack_or_price(method.slack, method.price, many_cells=False)
     require_near(slack, weighted=weighted)
     if slack is None or weighted:
         return
-    for name, each in config.levels.items():
+    for name, level in config.levels.items():
         with naming(repr(name)):
-            counts = each.counts[each.counts > 0]
+            counts = level.counts[level.counts > 0]
             require_possible(counts, config.job.privacy.k, slack)

@@ -1,7 +1,7 @@
 """Pass that finds the first day and the unit of the dates of all records.
 
-Dates, times of day and durations are numbers as in memory: whole numbers of the
-coarsest unit in which all of the table's are whole, counted from the first of them.
+Dates, times of day and durations are numbers as in memory: whole multiples of the
+coarsest unit that makes all of the table's whole, counted from the first of them.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from aggopt.data.parsing.dates import find_clocks, parse_date_columns
 from aggopt.encoding.clock import Clock
 from aggopt.encoding.iso_text import parse_dates as dated
 from aggopt.engine.state.run_state import RunState
-from aggopt.engine.steps.count_levels import declared_kind, select_attributes
+from aggopt.engine.steps.count_levels import get_declared_kind, select_attributes
 from aggopt.engine.steps.strata import read_published_rows
 from aggopt.engine.storage.scratch_files import load_state, save_state
 from aggopt.errors import TableError, naming
@@ -25,8 +25,10 @@ def find_dates(schema: pa.Schema, job: Job) -> tuple[str, ...]:
     return select_attributes(_is_date, schema, job)
 
 
-def _is_date(kind: pa.DataType, said: str | None) -> bool:
-    return said == "date" or (said in (None, "numeric") and pa.types.is_temporal(kind))
+def _is_date(kind: pa.DataType, value: str | None) -> bool:
+    return value == "date" or (
+        value in (None, "numeric") and pa.types.is_temporal(kind)
+    )
 
 
 def count_dates(number: int, config: RunState) -> int:
@@ -40,34 +42,34 @@ def count_dates(number: int, config: RunState) -> int:
     piece = config.pieces[number]
     rows = piece.read([*config.dates, *config.job.roles.stratum])
     with naming(piece.path.name):
-        rows = _dated(rows, config)
+        rows = _convert_dates(rows, config)
     rows, _ = read_published_rows(rows, 0, config)
     for place, name in enumerate(config.dates):
         with naming(piece.path.name):
-            found = _clock(rows.column(name), name, config.job)
-        save_state(config.at(f"dates of {place}", number), found)
+            column = _find_clock(rows.column(name), name, config.job)
+        save_state(config.at(f"dates of {place}", number), column)
     return len(rows)
 
 
-def _dated(rows: pa.Table, config: RunState) -> pa.Table:
+def _convert_dates(rows: pa.Table, config: RunState) -> pa.Table:
     """Return rows of a piece with dates for text, in the format that the job sets."""
-    said = {
+    declared = {
         n: config.job.attributes[n].type
         for n in config.dates
-        if declared_kind(config.job, n)
+        if get_declared_kind(config.job, n)
     }
-    frame = parse_date_columns(nw.from_native(rows, eager_only=True), said)
+    frame = parse_date_columns(nw.from_native(rows, eager_only=True), declared)
     return frame.to_native()
 
 
-def _clock(column: pa.ChunkedArray, name: str, job: Job) -> Clock | None:
+def _find_clock(column: pa.ChunkedArray, name: str, job: Job) -> Clock | None:
     """Return the unit and origin of dates of some records; None if all are missing."""
-    there = column.drop_null()
-    if not len(there):
+    present = column.drop_null()
+    if not len(present):
         return None
-    frame = nw.from_native(pa.table({name: there}), eager_only=True)
-    said = {name: job.attributes[name].type} if declared_kind(job, name) else {}
-    return find_clocks(frame, [name], said, ())[name]
+    frame = nw.from_native(pa.table({name: present}), eager_only=True)
+    declared = {name: job.attributes[name].type} if get_declared_kind(job, name) else {}
+    return find_clocks(frame, [name], declared, ())[name]
 
 
 def add_clocks(config: RunState) -> RunState:
@@ -81,28 +83,28 @@ def add_clocks(config: RunState) -> RunState:
     clocks = {}
     for place, name in enumerate(config.dates):
         with naming(f"Column {name!r}"):
-            clocks[name] = _of_all(place, config)
+            clocks[name] = _join_clocks(place, config)
     return replace(config, clocks=clocks)
 
 
-def _of_all(place: int, config: RunState) -> Clock:
+def _join_clocks(place: int, config: RunState) -> Clock:
     """Return what counts from the first date of all pieces, in units of all."""
     paths = config.all(f"dates of {place}", len(config.pieces))
-    held = zip(config.pieces, map(load_state, paths), strict=True)
-    found = [(piece.path.name, clock) for piece, clock in held if clock]
-    if not found:
+    pieces = zip(config.pieces, map(load_state, paths), strict=True)
+    known_clocks = [(piece.path.name, clock) for piece, clock in pieces if clock]
+    if not known_clocks:
         raise TableError("All values are missing.", fix="leave the column out.")
-    first, kind = found[0][0], found[0][1].type
-    for file, clock in found:
+    first, kind = known_clocks[0][0], known_clocks[0][1].type
+    for file, clock in known_clocks:
         if clock.type != kind:
             raise TableError(
                 f"{file} spells {clock.type}, and {first} {kind}.",
                 fix="spell all alike, as 2020-12-31, or 2020-12-31 23:59:59.",
             )
-    clocks = [clock for _, clock in found]
+    clocks = [clock for _, clock in known_clocks]
     # each unit is a multiple of the next: a value whole in the least is in all
-    start, whole = min(c.start for c in clocks), min(c.whole for c in clocks)
-    return Clock(kind, start, whole, clocks[0].format)
+    start, unit = min(c.start for c in clocks), min(c.whole for c in clocks)
+    return Clock(kind, start, unit, clocks[0].format)
 
 
 def parse_dates(rows: pa.Table, config: RunState) -> pa.Table:

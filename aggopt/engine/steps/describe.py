@@ -18,8 +18,8 @@ from aggopt.engine.state.moments import PartMoments
 from aggopt.engine.state.pattern_buckets import count_patterns, count_present
 from aggopt.engine.state.run_state import LeafState, RunState
 from aggopt.engine.state.shuffle import Shuffle
-from aggopt.engine.steps.coordinates import block_coordinates
-from aggopt.engine.steps.count_levels import level_weights, make_empty_table
+from aggopt.engine.steps.coordinates import compute_block_coordinates
+from aggopt.engine.steps.count_levels import make_empty_table, sum_level_weights
 from aggopt.engine.steps.dates import parse_dates
 from aggopt.engine.steps.global_confidential import count_confidential_values
 from aggopt.engine.steps.strata import count_buckets, find_bucket, read_published_rows
@@ -47,23 +47,23 @@ def describe_part(number: int, config: RunState) -> int:
         names = (*table.numeric, *table.roles.numbers)
         plain = [name for name in names if name not in table.clocks]
         check_magnitudes(table.frame, plain)
-    rows, kept = read_published_rows(rows, 0, config)
+    rows, kept_rows = read_published_rows(rows, 0, config)
     count_confidential_values(rows, "described", number, config)
-    X, each = table.matrix()[kept], read_weights(table)
-    each = None if each is None else each[kept]
+    X, weights = table.matrix()[kept_rows], read_weights(table)
+    weights = None if weights is None else weights[kept_rows]
     numbers = X[:, config.places]
     with naming(piece.path.name):
         require_originals_inside(X, table, config)
     draws = np.random.default_rng([config.job.partition.settings["seed"], number])
     drawn = np.flatnonzero(draws.random(len(X)) < config.rate)
-    by_weight = {} if each is None else vars(PartMoments.of(numbers, each))
+    by_weight = {} if weights is None else vars(PartMoments.of(numbers, weights))
     save_arrays(
         config.at("described", number),
         sample=X[drawn],
         **vars(PartMoments.of(numbers)),
         **{f"{name} by weight": value for name, value in by_weight.items()},
-        **describe_weights(each),
-        **level_weights(X, each, config),
+        **describe_weights(weights),
+        **sum_level_weights(X, weights, config),
         **count_patterns(np.isnan(X)),
     )
     return len(X)
@@ -79,11 +79,11 @@ def read_summary(config: RunState) -> tuple[PartMoments, Floats]:
     """Return the moments of all numbers, and the sample (s, d), in the files' order."""
     found = [load_arrays(path) for path in read_descriptions(config)]
     what = "" if config.mean_weight is None else " by weight"
-    names = [each.name for each in fields(PartMoments)]
+    names = [moments_of_part.name for moments_of_part in fields(PartMoments)]
     moments = [
-        PartMoments(**{name: held[name + what] for name in names}) for held in found
+        PartMoments(**{name: arrays[name + what] for name in names}) for arrays in found
     ]
-    samples = [held["sample"] for held in found]
+    samples = [arrays["sample"] for arrays in found]
     return PartMoments.together(moments), np.vstack(samples)
 
 
@@ -97,25 +97,25 @@ def scatter_part(number: int, config: LeafState) -> list[int]:
     piece = config.pieces[number]
     typed = parse_dates(piece.read(config.columns), config)
     rows, numbers = read_published_rows(typed, piece.first, config)
-    to, spread = config.at("scattered", number), leaf_shuffle(config)
+    to, spread = config.at("scattered", number), make_leaf_shuffle(config)
     leaf = np.empty(0, np.int64)
     if len(rows):
-        leaf = _leaf(rows, numbers, number, config)
+        leaf = _find_leaves(rows, numbers, number, config)
     return spread.write(to, append_column(rows, numbers), leaf)
 
 
-def _leaf(rows: pa.Table, numbers: I64, number: int, config: LeafState) -> I64:
+def _find_leaves(rows: pa.Table, numbers: I64, number: int, config: LeafState) -> I64:
     """Return the leaf of each record of a piece, (n,)."""
     X = check_table(rows, config).matrix()
     rows_at_once = count_rows_at_once(config)
     parts = (slice(i, i + rows_at_once) for i in range(0, len(X), rows_at_once))
-    found = [
+    leaves = [
         config.tree.leaf(
-            block_coordinates(X[part], config, config.scale), numbers[part]
+            compute_block_coordinates(X[part], config, config.scale), numbers[part]
         )
         for part in parts
     ]
-    leaf = np.concatenate(found)
+    leaf = np.concatenate(leaves)
     if config.buckets is not None:
         leaf = config.buckets.bucket(np.isnan(X), leaf)
     leaf = find_bucket(leaf, rows, config)
@@ -132,14 +132,16 @@ def count_rows_at_once(config: RunState) -> int:
     return min(AT_ONCE, COORDINATES // max(width, 1) + 1)
 
 
-def leaf_shuffle(config: LeafState) -> Shuffle:
+def make_leaf_shuffle(config: LeafState) -> Shuffle:
     """Return the shuffle of records over the leaves of the tree, of each stratum."""
     return Shuffle("scattered", len(config.pieces), count_buckets(config))
 
 
-def total_covariance(found: PartMoments, scale: Scale) -> Any:
+def compute_covariance(part_moments: PartMoments, scale: Scale) -> Any:
     """Return the covariance matrix (d, d) of all records, on z-scores."""
     unit = np.where(scale.constant, 1.0, scale.spread)
-    total = found.products / np.maximum(found.n, 1.0) / np.outer(unit, unit)
+    total = (
+        part_moments.products / np.maximum(part_moments.n, 1.0) / np.outer(unit, unit)
+    )
     total[scale.constant, :] = total[:, scale.constant] = 0.0
     return total

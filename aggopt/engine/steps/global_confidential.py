@@ -61,19 +61,19 @@ def collect_global_values(step: str, count: int, config: RunState) -> Path | Non
     job = config.job
     if not needs_global_values(job):
         return None
-    found = []
+    values = []
     for j, name in enumerate(job.roles.confidential):
         parts = map(load_table, config.all(f"{step}-{j}", count))
         together = merge_entry_counts(parts, name)
-        own = WholeAttribute.of(name, together, job.privacy, job.input.decimal)
-        _require_few(own.held)
-        found.append(own)
+        attribute = WholeAttribute.of(name, together, job.privacy, job.input.decimal)
+        _require_few(attribute.held)
+        values.append(attribute)
     to = config.work / f"whole-{step}"
-    save_state(to, tuple(found))
+    save_state(to, tuple(values))
     return to
 
 
-def confidential_attributes(
+def read_confidential_of_part(
     frame: nw.DataFrame[pa.Table], config: RunState
 ) -> tuple[Confidential, ...]:
     """Return the confidential attributes of some records, and their requirements."""
@@ -83,26 +83,27 @@ def confidential_attributes(
             frame, job.roles, job.privacy, job.input.decimal
         )
     return tuple(
-        each.among(frame[each.held.name], job.input.decimal)
-        for each in _wholes(config.whole)
+        attribute.among(frame[attribute.held.name], job.input.decimal)
+        for attribute in _load_attributes(config.whole)
     )
 
 
-def _require_few(held: Confidential) -> None:
+def _require_few(confidential: Confidential) -> None:
     """Refuse a user's model that receives the values of too many records."""
-    for asked in held.requirements:
-        if not isinstance(asked, OwnRequirement) or asked.counts is None:
+    for requirement in confidential.requirements:
+        if not isinstance(requirement, OwnRequirement) or requirement.counts is None:
             continue
-        records = int(asked.counts.sum())
-        if asked.judge.takes("whole") and records > MOST:
+        records = int(requirement.counts.sum())
+        if requirement.judge.takes("whole") and records > MOST:
             raise InfeasibleInputError(
-                f"{asked.name} takes whole, the values of all {records} records of "
-                f"{held.name!r}, and each process can hold those of {MOST}.",
+                f"{requirement.name} takes whole, the values of all {records} records "
+                "of "
+                f"{confidential.name!r}, and each process can hold those of {MOST}.",
                 fix="let it look at the values of the group alone, without whole; or "
                 "mask the table in parts.",
             )
 
 
-def _wholes(path: Path) -> tuple[WholeAttribute, ...]:
-    found: tuple[WholeAttribute, ...] = load_state(path)
-    return found
+def _load_attributes(path: Path) -> tuple[WholeAttribute, ...]:
+    state: tuple[WholeAttribute, ...] = load_state(path)
+    return state

@@ -7,8 +7,8 @@ import pyarrow as pa
 from aggopt.engine.reduce.group_sums import GroupSums
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
 from aggopt.engine.state.shuffle import Each
-from aggopt.engine.steps.bounded_means import may_violate_bounds, require_found
-from aggopt.engine.steps.categories import are_chosen_globally
+from aggopt.engine.steps.bounded_means import is_bound_at_risk, require_found
+from aggopt.engine.steps.categories import is_chosen_globally
 from aggopt.engine.steps.value_bounds import add_bounds
 from aggopt.job import Job, Mean
 from aggopt.pipeline.validate.solver_answers import require_solved
@@ -16,7 +16,7 @@ from aggopt.solvers import Certificate
 
 
 def solve_number_programs(
-    each: Each, config: BlockState, groups: GroupSums, schema: pa.Schema
+    run_step: Each, config: BlockState, groups: GroupSums, schema: pa.Schema
 ) -> tuple[BlockState, list[ShiftEnd | None]]:
     """Return the shift of centroids, and results of the programs of numbers, if any.
 
@@ -26,29 +26,29 @@ def solve_number_programs(
         One has no usable solution; or no map keeps the moments to keep.
     """
     job, names = config.job, config.numbers
-    config = replace(config, shift=groups.shift(_restored(job), config.constant))
+    config = replace(config, shift=groups.shift(_restore_moments(job), config.constant))
     ends: list[ShiftEnd | None]
     if job.aggregation.method == "p3m":
-        each("state", len(config.blocks), config)
-        ends = each("solve", len(names), config)
+        run_step("state", len(config.blocks), config)
+        ends = run_step("solve", len(names), config)
         both = zip(names, ends, strict=True)
         require_solved({name: end.certificate(0.0) for name, end in both if end})
         return replace(config, solved=tuple(range(len(names)))), ends
-    if not may_violate_bounds(job):
+    if not is_bound_at_risk(job):
         return config, []
-    ends = each("draw in", len(names), add_bounds(config, schema))
+    ends = run_step("draw in", len(names), add_bounds(config, schema))
     require_found(names, ends)
     drawn = tuple(j for j, end in enumerate(ends) if end is not None)
     return replace(config, solved=drawn), ends
 
 
-def _restored(job: Job) -> str:
+def _restore_moments(job: Job) -> str:
     """Return what means are moved for, that all records decide."""
-    how = job.aggregation
-    return str(how.keep) if isinstance(how, Mean) else "mean"
+    aggregation = job.aggregation
+    return str(aggregation.keep) if isinstance(aggregation, Mean) else "mean"
 
 
-def solve_category_programs(each: Each, config: BlockState) -> list[Certificate]:
+def solve_category_programs(run_step: Each, config: BlockState) -> list[Certificate]:
     """Return the results of categories' programs; none if blocks choose.
 
     Raises
@@ -56,8 +56,8 @@ def solve_category_programs(each: Each, config: BlockState) -> list[Certificate]
     SolverError
         One has no answer that may be used.
     """
-    if not are_chosen_globally(config):
+    if not is_chosen_globally(config):
         return []
-    ends: list[Certificate] = each("choose", len(config.categories), config)
+    ends: list[Certificate] = run_step("choose", len(config.categories), config)
     require_solved(dict(zip(config.categories, ends, strict=True)))
     return ends

@@ -14,17 +14,19 @@ from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.engine.state.run_state import LeafState
-from aggopt.engine.steps.coordinates import coordinates
-from aggopt.engine.steps.global_confidential import confidential_attributes
+from aggopt.engine.steps.coordinates import compute_coordinates
+from aggopt.engine.steps.global_confidential import read_confidential_of_part
 from aggopt.engine.steps.strata import apply_within_strata
 from aggopt.engine.steps.weights import read_weights, scale_weights
 from aggopt.engine.storage.scratch_files import load_state, stop_on_request
 from aggopt.job import Mean
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.aggregate.missing_values import PresentRows
-from aggopt.pipeline.partition.methods import weight_arguments
+from aggopt.pipeline.partition.methods import (
+    list_dominance_requirements,
+    make_weight_arguments,
+)
 from aggopt.pipeline.partition.missing_imputed import partition_incomplete
-from aggopt.pipeline.partition.requirements import dominance_requirements
 
 
 def partition_by_policy(
@@ -36,21 +38,21 @@ def partition_by_policy(
     each stratum independently.  Means and variances are kept over all blocks.
     """
     if config.strata is None:
-        return _by_policy(table, records, config)
-    kept = np.empty((len(records), len(records.attributes)), np.bool_)
+        return _partition_incomplete(table, records, config)
+    is_kept = np.empty((len(records), len(records.attributes)), np.bool_)
 
-    def made(own: I64) -> Labels:
-        part = replace(table, frame=table.frame[own])
-        alone = coordinates(part.matrix(), config, config.scale)
-        labels, kept[own] = _by_policy(part, alone, config)
+    def made(rows: I64) -> Labels:
+        part = replace(table, frame=table.frame[rows])
+        alone = compute_coordinates(part.matrix(), config, config.scale)
+        labels, is_kept[rows] = _partition_incomplete(part, alone, config)
         return labels
 
     return apply_within_strata(
         load_state(config.strata).of(table.frame.to_arrow()), made
-    ), kept
+    ), is_kept
 
 
-def _by_policy(
+def _partition_incomplete(
     table: Table, records: Encoded, config: LeafState
 ) -> tuple[Labels, Bool]:
     on_progress = stop_on_request(config.work, 2 if config.job.privacy.repair else 1)
@@ -63,33 +65,35 @@ def _by_policy(
     one = {"jobs": 1, "region_size": len(records)}  # no border within the block
     settings = {
         **job.partition.settings,
-        **weight_arguments(job, weights, apart=apart),
+        **make_weight_arguments(job, weights, apart=apart),
         **one,
     }
     columns = (tuple(range(len(records.attributes))),)
-    held = (
-        *confidential_attributes(table.frame, config),
-        *dominance_requirements(job, read_sampling_weights(table)),
+    confidential = (
+        *read_confidential_of_part(table.frame, config),
+        *list_dominance_requirements(job, read_sampling_weights(table)),
     )
     mended = on_progress if job.privacy.repair else None
-    given = (
+    arguments = (
         records,
         columns,
         (method.function, settings, on_progress),
         job,
-        held,
+        confidential,
         mended,
     )
-    found = partition_incomplete(*given, weights=weights, require=_require_nothing)
-    (block,) = found.blocks
-    return block.labels, found.kept
+    incomplete = partition_incomplete(
+        *arguments, weights=weights, require=_require_nothing
+    )
+    (block,) = incomplete.blocks
+    return block.labels, incomplete.kept
 
 
-def _require_nothing(kept: Bool, names: Sequence[str]) -> None:
+def _require_nothing(is_kept: Bool, names: Sequence[str]) -> None:
     """Let a block publish nothing of an attribute: others may."""
 
 
-def observed_means(
+def compute_observed_means(
     Z: Floats, labels: Labels, method: str, weights: Floats | None
 ) -> tuple[Floats, Floats]:
     """Return means and centroids (m, p) of numbers Z (n, p), over the present values.
@@ -97,19 +101,23 @@ def observed_means(
     nan if a group has none.  Weighted by (n,), if given.
     """
     if not np.isnan(Z).any():
-        return _of_whole(Z, labels, method, weights)
+        return _select_whole(Z, labels, method, weights)
     shape = int(labels.max()) + 1, Z.shape[1]
     means, centroids = np.full(shape, np.nan), np.full(shape, np.nan)
     for j, z in enumerate(Z.T):
-        own = PresentRows.of(~np.isnan(z), labels)
-        if len(own.rows):
-            each = None if weights is None else weights[own.rows]
-            found = _of_whole(z[own.rows, None], own.labels, method, each)
-            means[own.there, j], centroids[own.there, j] = (x[:, 0] for x in found)
+        is_present = PresentRows.of(~np.isnan(z), labels)
+        if len(is_present.rows):
+            weights_of_rows = None if weights is None else weights[is_present.rows]
+            found = _select_whole(
+                z[is_present.rows, None], is_present.labels, method, weights_of_rows
+            )
+            means[is_present.there, j], centroids[is_present.there, j] = (
+                x[:, 0] for x in found
+            )
     return means, centroids
 
 
-def _of_whole(
+def _select_whole(
     Z: Floats, labels: Labels, method: str, weights: Floats | None
 ) -> tuple[Floats, Floats]:
     if not Z.shape[1]:
@@ -121,7 +129,7 @@ def _of_whole(
     return means, median(Z, labels, weights=weights).centroids
 
 
-def observed_sizes(kept: Bool, labels: Labels, weights: Floats | None) -> Floats:
+def count_observed(is_kept: Bool, labels: Labels, weights: Floats | None) -> Floats:
     """Return how many values that are kept (n, d) each group has, (m, d); by weight."""
-    own = multiply_by_weights(kept.astype(np.float64), weights)
-    return np.stack([np.bincount(labels, x) for x in own.T], axis=1)
+    weighted = multiply_by_weights(is_kept.astype(np.float64), weights)
+    return np.stack([np.bincount(labels, x) for x in weighted.T], axis=1)

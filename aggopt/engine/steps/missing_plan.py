@@ -20,7 +20,7 @@ from aggopt.pipeline.validate.missing_values import (
 from aggopt.pipeline.validate.strata import require_none_of
 
 
-def plan_buckets(config: LeafState) -> LeafState:
+def choose_buckets(config: LeafState) -> LeafState:
     """Return the run state with leaves of each pattern if missing values are kept.
 
     Raises
@@ -34,7 +34,7 @@ def plan_buckets(config: LeafState) -> LeafState:
     if not patterns.any():
         return config
     job, records = config.job, int(counts.sum())
-    require_enough(_there(patterns, counts), records, job, config.categories)
+    require_enough(_count_present(patterns, counts), records, job, config.categories)
     if patterns[:, config.places].any():
         require_no_covariance(job)
     if job.missing.policy != "patterns":
@@ -45,23 +45,23 @@ def plan_buckets(config: LeafState) -> LeafState:
     )
 
 
-def _there(patterns: Bool, counts: I64) -> I64:
+def _count_present(patterns: Bool, counts: I64) -> I64:
     """Return the number of records with a value of each attribute, (d,)."""
     return np.asarray(counts @ ~patterns)
 
 
-def least_block_size(config: LeafState) -> int:
+def find_least_block_size(config: LeafState) -> int:
     """Return the minimum number of records of a block.
 
     Records of rare patterns must share a block with many others.
     """
-    least: int = 2 * config.job.privacy.k
+    size: int = 2 * config.job.privacy.k
     if config.buckets is None:
-        return least
-    return max(least, config.job.engine.block // 2)
+        return size
+    return max(size, config.job.engine.block // 2)
 
 
-def enough_values_predicate(config: LeafState) -> Callable[[Sequence[int]], bool]:
+def make_enough_values_predicate(config: LeafState) -> Callable[[Sequence[int]], bool]:
     """Return a predicate whether some leaves have enough values for groups that fill.
 
     They belong to one stratum, if the table has strata.
@@ -74,27 +74,27 @@ def enough_values_predicate(config: LeafState) -> Callable[[Sequence[int]], bool
     if config.job.missing.policy != "fill":
         return lambda leaves: True
     paths = config.all("there", len(config.pieces))
-    there: I64 = sum_arrays(paths, "there")["there"]
-    strata = there.reshape(-1, config.leaves, there.shape[1]).sum(axis=1)
+    counts: I64 = sum_arrays(paths, "there")["there"]
+    strata = counts.reshape(-1, config.leaves, counts.shape[1]).sum(axis=1)
     if config.strata is not None:
         _require_in_strata(strata, config)
-    least = np.minimum(2 * config.job.privacy.k, strata)
+    needed = np.minimum(2 * config.job.privacy.k, strata)
 
     def have(leaves: Sequence[int]) -> bool:
-        own = least[leaves[0] // config.leaves]
-        return bool((there[list(leaves)].sum(axis=0) >= own).all())
+        needed_here = needed[leaves[0] // config.leaves]
+        return bool((counts[list(leaves)].sum(axis=0) >= needed_here).all())
 
     return have
 
 
-def _require_in_strata(there: I64, config: LeafState) -> None:
+def _require_in_strata(counts: I64, config: LeafState) -> None:
     """Refuse strata with too few values (s, d) of an attribute to fill others by."""
     k = config.job.privacy.k
-    for name, count in zip(config.job.roles.quasi_identifier, there.T, strict=True):
+    for name, count in zip(config.job.roles.quasi_identifier, counts.T, strict=True):
         require_none_of(count < k, name, k, k)
 
 
-def plan_published_moments(config: BlockState, n: int) -> BlockState:
+def add_published_moments(config: BlockState, n: int) -> BlockState:
     """Return the run state with moments of the values that decide on the release.
 
     Raises
@@ -102,8 +102,8 @@ def plan_published_moments(config: BlockState, n: int) -> BlockState:
     InfeasibleInputError
         Groups of n records publish nothing of an attribute.
     """
-    there = sum_arrays(config.all("grouped", len(config.blocks)), "there")["there"]
-    require_any_published(there[None, :] > 0, config.job.roles.quasi_identifier)
+    arrays = sum_arrays(config.all("grouped", len(config.blocks)), "there")["there"]
+    require_any_published(arrays[None, :] > 0, config.job.roles.quasi_identifier)
     if config.job.missing.policy == REFUSE:
         return config
     paths = config.all("kept", len(config.blocks))

@@ -17,9 +17,9 @@ from aggopt.data.context.distance_requests import resolve_request
 from aggopt.data.table import Table
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
 from aggopt.engine.state.shuffle import read_block
-from aggopt.engine.steps.block import standardised_numbers
+from aggopt.engine.steps.block import standardise_numbers
 from aggopt.engine.steps.describe import check_table
-from aggopt.engine.steps.value_bounds import standardised_bounds
+from aggopt.engine.steps.value_bounds import standardise_bounds
 from aggopt.engine.steps.weights import read_weights, scale_weights
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.job import P3m
@@ -49,7 +49,7 @@ def shift_settings(config: BlockState) -> P3m:
     return cast(P3m, config.job.aggregation)
 
 
-def state_programs(number: int, config: BlockState) -> int:
+def write_programs(number: int, config: BlockState) -> int:
     """Write the programs of a block, one for each attribute that varies.
 
     Each is of the records that have the attribute, and of the groups that publish it.
@@ -57,56 +57,62 @@ def state_programs(number: int, config: BlockState) -> int:
     rows, _ = read_block(number, config)
     table = check_table(rows, config)
     held = load_arrays(config.at("grouped", number), "labels", "kept")
-    labels, kept = held["labels"].astype(np.intp), held["kept"][:, config.places]
-    Z = standardised_numbers(table.matrix(), config)
-    wider, importance = _wishes(number, table, Z, labels, config)
-    own, ends = config.kept_values, standardised_bounds(table, config)
+    labels, is_kept = held["labels"].astype(np.intp), held["kept"][:, config.places]
+    Z = standardise_numbers(table.matrix(), config)
+    wider, importance = _read_requests(number, table, Z, labels, config)
+    kept_values, ends = config.kept_values, standardise_bounds(table, config)
     weights = scale_weights(read_weights(table), config)
-    if own is not None:
-        Z = own.scale.standardise(Z)
-    found: dict[str, Any] = {}
+    if kept_values is not None:
+        Z = kept_values.scale.standardise(Z)
+    arrays: dict[str, Any] = {}
     for j in np.flatnonzero(~config.constant).tolist():
-        having = PresentRows.of(kept[:, j], labels)
-        found[f"{j} there"] = having.there
+        having = PresentRows.of(is_kept[:, j], labels)
+        arrays[f"{j} there"] = having.there
         if not len(having.rows):
             continue
-        asked = wider[having.rows, j], importance[having.rows, j]
+        requests = wider[having.rows, j], importance[having.rows, j]
         within = float(ends.lower[j]), float(ends.upper[j])
         each = None if weights is None else weights[having.rows]
-        if each is not None and own is not None:
-            each = each * own.factor[j]
+        if each is not None and kept_values is not None:
+            each = each * kept_values.factor[j]
         z, alpha = Z[having.rows, j], shift_settings(config).alpha
-        program = _program(z, having.labels, (*asked, alpha), within, each)
-        found |= {f"{j} {name}": value for name, value in program._asdict().items()}
-    save_arrays(config.at("stated", number), **found)
+        program = _make_program(z, having.labels, (*requests, alpha), within, each)
+        arrays |= {f"{j} {name}": value for name, value in program._asdict().items()}
+    save_arrays(config.at("stated", number), **arrays)
     return len(labels)
 
 
-def _wishes(
+def _read_requests(
     number: int, table: Table, Z: Floats, labels: Labels, config: BlockState
 ) -> tuple[Floats, Floats]:
     """Return the distances that records request, with secret margins, and importances.
 
     Of each number (n, p); Z are their z-scores, nan if missing.
     """
-    how, there = shift_settings(config), ~np.isnan(Z)
-    z = np.where(there, Z, 0.0)
-    delta = np.where(there, resolve_request(how.delta, table, z, "delta"), 0.0)
-    importance = resolve_request(how.importance, table, z, "importance")
-    own = f"{config.secret} block {number}"
-    added = draw_margins(labels, delta, how.margin, own, np.zeros(Z.shape[1]))
+    settings, is_present = shift_settings(config), ~np.isnan(Z)
+    z = np.where(is_present, Z, 0.0)
+    delta = np.where(
+        is_present, resolve_request(settings.delta, table, z, "delta"), 0.0
+    )
+    importance = resolve_request(settings.importance, table, z, "importance")
+    purpose = f"{config.secret} block {number}"
+    added = draw_margins(labels, delta, settings.margin, purpose, np.zeros(Z.shape[1]))
     return np.minimum(delta + added, np.maximum(delta, FARTHEST)), importance
 
 
-def _program(
+def _make_program(
     x: Floats,
     labels: Labels,
-    asked: tuple[Floats, Floats, float],
+    requests: tuple[Floats, Floats, float],
     within: tuple[float, float],
     weights: Floats | None,
 ) -> Separable:
-    known: dict[str, Any] = {"lower": within[0], "upper": within[1], "weights": weights}
-    part = PartOfTable(np.ascontiguousarray(x), labels, *asked, **known)
+    settings: dict[str, Any] = {
+        "lower": within[0],
+        "upper": within[1],
+        "weights": weights,
+    }
+    part = PartOfTable(np.ascontiguousarray(x), labels, *requests, **settings)
     return build_separable_program(part)
 
 
@@ -117,29 +123,35 @@ def solve_attribute(j: int, config: BlockState) -> ShiftEnd | None:
     if config.constant[j]:
         save_arrays(config.at("solved", j), centroids=np.zeros(sum(config.counts)))
         return None
-    found = solve_separable(
+    separable = solve_separable(
         build_global_program(j, config), **shift_settings(config).options
     )
-    if found.centroids is not None:
+    if separable.centroids is not None:
         centroids = np.full(sum(config.counts), np.nan)
-        centroids[_there(j, config)] = found.centroids
+        centroids[_find_publishing_groups(j, config)] = separable.centroids
         save_arrays(config.at("solved", j), centroids=centroids)
-    return read_end(found)
+    return read_end(separable)
 
 
-def read_end(found: "LagrangianSolution") -> ShiftEnd:
+def read_end(lagrangian_solution: "LagrangianSolution") -> ShiftEnd:
     """Return the result of a program."""
-    proven = found.status, found.objective, found.bound
-    return ShiftEnd(*proven, found.evaluations, found.seconds)
+    proven = (
+        lagrangian_solution.status,
+        lagrangian_solution.objective,
+        lagrangian_solution.bound,
+    )
+    return ShiftEnd(
+        *proven, lagrangian_solution.evaluations, lagrangian_solution.seconds
+    )
 
 
-def _there(j: int, config: BlockState) -> I64:
+def _find_publishing_groups(j: int, config: BlockState) -> I64:
     """Return which groups of all blocks publish an attribute."""
     first = np.cumsum([0, *config.counts])[:-1].tolist()
     paths = config.all("stated", len(config.blocks))
-    held = [load_arrays(path, f"{j} there")[f"{j} there"] for path in paths]
+    arrays = [load_arrays(path, f"{j} there")[f"{j} there"] for path in paths]
     return np.concatenate(
-        [own + before for own, before in zip(held, first, strict=True)]
+        [groups + before for groups, before in zip(arrays, first, strict=True)]
     )
 
 
@@ -150,15 +162,15 @@ def build_global_program(j: int, config: BlockState) -> Separable:
     for path in config.all("stated", len(config.blocks)):
         if not len(load_arrays(path, f"{j} there")[f"{j} there"]):
             continue
-        held = load_arrays(path, *(f"{j} {name}" for name in parts))
-        for name, found in parts.items():
-            found.append(held[f"{j} {name}"])
+        arrays = load_arrays(path, *(f"{j} {name}" for name in parts))
+        for name, joined in parts.items():
+            joined.append(arrays[f"{j} {name}"])
         last = parts["first"][-1]
         parts["first"][-1] = last[:-1] + pieces
         pieces += int(last[-1])
     parts["first"].append(np.array([pieces]))
-    found = [
-        float(np.sum(each)) if name in SUMS else np.concatenate(each)
-        for name, each in parts.items()
+    joined = [
+        float(np.sum(part)) if name in SUMS else np.concatenate(part)
+        for name, part in parts.items()
     ]
-    return Separable._make(found)
+    return Separable._make(joined)

@@ -70,12 +70,12 @@ class TableStrata:
 
     def of(self, rows: pa.Table) -> I64:
         """Return the stratum of each row (n,), 0..s-1; -1 of one that is left out."""
-        own = plain_columns(rows, self.keys.column_names)
-        codes = combine_columns(pa.concat_tables([self.keys, own]))
+        columns = convert_to_plain(rows, self.keys.column_names)
+        codes = combine_columns(pa.concat_tables([self.keys, columns]))
         place = np.full(int(codes.max()) + 1, -1)
-        known = len(self.keys)
-        place[codes[:known]] = np.arange(known) if self.into is None else self.into
-        return place[codes[known:]]
+        count = len(self.keys)
+        place[codes[:count]] = np.arange(count) if self.into is None else self.into
+        return place[codes[count:]]
 
     @property
     def notes(self) -> Iterator[str]:
@@ -96,7 +96,7 @@ class TableStrata:
         }
 
 
-def plain_columns(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+def convert_to_plain(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     """Return columns without dictionaries, which differ from file to file."""
     return pa.table({name: to_plain_column(rows.column(name)) for name in names})
 
@@ -113,12 +113,12 @@ def count_strata(number: int, config: RunState) -> int:
     rows = piece.read(names)
     with naming(piece.path.name):
         require_complete(nw.from_native(rows, eager_only=True), names)
-    own = plain_columns(rows, names)
+    columns = convert_to_plain(rows, names)
     first, sizes = np.unique(
-        combine_columns(own), return_index=True, return_counts=True
+        combine_columns(columns), return_index=True, return_counts=True
     )[1:]
-    found = own.take(pa.array(first)).append_column(COUNT, pa.array(sizes))
-    save_table(config.at("strata", number), found)
+    counted = columns.take(pa.array(first)).append_column(COUNT, pa.array(sizes))
+    save_table(config.at("strata", number), counted)
     return len(sizes)
 
 
@@ -143,8 +143,8 @@ def merge_strata_counts(config: RunState) -> Path:
         raise make_small_strata_error(
             small, len(sizes), records, config.job.privacy.k, fix=LESS
         )
-    kept = np.sort(first[~few])
-    strata = TableStrata(keys.take(pa.array(kept)), sizes[which[kept]], small, records)
+    rows = np.sort(first[~few])
+    strata = TableStrata(keys.take(pa.array(rows)), sizes[which[rows]], small, records)
     to = config.work / "of-strata"
     save_state(to, strata)
     return to
@@ -157,8 +157,8 @@ def read_published_rows(
     numbers = first + np.arange(len(rows), dtype=np.int64)
     if config.strata is None:
         return rows, numbers
-    kept = load_state(config.strata).of(rows) >= 0
-    return rows.filter(pa.array(kept)), numbers[kept]
+    state = load_state(config.strata).of(rows) >= 0
+    return rows.filter(pa.array(state)), numbers[state]
 
 
 def count_buckets(config: LeafState) -> int:
@@ -190,29 +190,31 @@ def find_bucket(leaf: I64, rows: pa.Table, config: LeafState) -> I64:
     return np.asarray(load_state(config.strata).of(rows) * config.leaves + leaf)
 
 
-def split_strata(sizes: I64, config: LeafState, keep: Keep, least: int) -> list[Part]:
+def split_strata(
+    sizes: I64, config: LeafState, keep: Keep, smallest: int
+) -> list[Part]:
     """Return buckets together as parts of one stratum each, neighbours in the tree.
 
-    A part has `least` records or more, and within strata half a block, or all that its
-    stratum has.
+    A part has `smallest` records or more, and within strata half a block, or all that
+    its stratum has.
     """
     if config.strata is None:
-        return merge_leaves(sizes, least, keep)
-    least = max(least, config.job.engine.block // 2)
-    found: list[Part] = []
-    for own in np.split(np.arange(len(sizes)), len(sizes) // config.leaves):
-        there = own[sizes[own] > 0]
-        found += _of_stratum(there, sizes[there], least, keep)
-    return found
+        return merge_leaves(sizes, smallest, keep)
+    smallest = max(smallest, config.job.engine.block // 2)
+    strata: list[Part] = []
+    for sources in np.split(np.arange(len(sizes)), len(sizes) // config.leaves):
+        is_present = sources[sizes[sources] > 0]
+        strata += _iterate_parts(is_present, sizes[is_present], smallest, keep)
+    return strata
 
 
-def _of_stratum(there: I64, sizes: I64, least: int, keep: Keep) -> Iterator[Part]:
+def _iterate_parts(counts: I64, sizes: I64, needed: int, keep: Keep) -> Iterator[Part]:
     """Yield buckets of a stratum together."""
 
     def part(places: Sequence[int]) -> Part:
-        return tuple(there[list(places)].tolist())
+        return tuple(counts[list(places)].tolist())
 
-    for places in merge_leaves(sizes, least, lambda places: keep(part(places))):
+    for places in merge_leaves(sizes, needed, lambda places: keep(part(places))):
         yield part(places)
 
 
@@ -223,17 +225,17 @@ def assign_parts_to_blocks(
     if config.strata is None:
         return [[part] for part in parts]
     block = config.job.engine.block
-    found: list[list[Part]] = []
-    held = block
+    result: list[list[Part]] = []
+    filled = block
     for part in parts:
         records = count_records(part, sizes)
-        if held + records <= block:
-            found[-1].append(part)
-            held += records
+        if filled + records <= block:
+            result[-1].append(part)
+            filled += records
         else:
-            found.append([part])
-            held = records
-    return found
+            result.append([part])
+            filled = records
+    return result
 
 
 def count_records(part: Part, sizes: I64) -> int:
@@ -241,11 +243,11 @@ def count_records(part: Part, sizes: I64) -> int:
     return int(sizes[list(part)].sum())
 
 
-def apply_within_strata(strata: I64, made: Callable[[I64], Labels]) -> Labels:
-    """Return groups within strata (n,): `made` applied to the rows of each stratum."""
+def apply_within_strata(strata: I64, partition: Callable[[I64], Labels]) -> Labels:
+    """Return groups within strata (n,), made by `partition` for each stratum."""
     labels, count = np.empty(len(strata), np.intp), 0
     for stratum in np.unique(strata):
-        own = np.flatnonzero(strata == stratum)
-        labels[own] = count + made(own)
-        count = int(labels[own].max()) + 1
+        rows = np.flatnonzero(strata == stratum)
+        labels[rows] = count + partition(rows)
+        count = int(labels[rows].max()) + 1
     return labels

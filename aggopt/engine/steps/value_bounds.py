@@ -10,24 +10,24 @@ from aggopt.aggregate.whole_numbers import round_to_whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table
-from aggopt.engine.reduce.group_sums import date_steps
+from aggopt.engine.reduce.group_sums import find_date_steps
 from aggopt.engine.state.run_state import BlockState, RunState
 from aggopt.engine.steps.count_levels import make_empty_table
 from aggopt.errors import naming
 from aggopt.pipeline.finish.rounding import move_inside_bounds, round_to_grid
-from aggopt.pipeline.prepare.prepared_table import present_values
+from aggopt.pipeline.prepare.prepared_table import select_present
 from aggopt.pipeline.prepare.published_grid import (
-    decimals_of_attribute,
+    find_attribute_decimals,
     is_asked_whole,
     read_bounds,
 )
 from aggopt.pipeline.validate.bounds import require_inside, require_number, require_some
 
 
-def bounded_attributes(config: RunState) -> list[str]:
+def list_bounded_attributes(config: RunState) -> list[str]:
     """Return the attributes whose values are to be within bounds, or whole."""
-    given = config.job.attributes
-    return [name for name, section in given.items() if section.limited]
+    attributes = config.job.attributes
+    return [name for name, section in attributes.items() if section.limited]
 
 
 def require_originals_inside(X: Floats, table: Table, config: RunState) -> None:
@@ -39,17 +39,17 @@ def require_originals_inside(X: Floats, table: Table, config: RunState) -> None:
         The message has their number.
     """
     names = config.job.roles.quasi_identifier
-    for name in bounded_attributes(config):
+    for name in list_bounded_attributes(config):
         with naming(repr(name)):
             require_inside(
-                present_values(X[:, names.index(name)]), table, config.job, name
+                select_present(X[:, names.index(name)]), table, config.job, name
             )
 
 
 def require_numbers(config: RunState, schema: pa.Schema) -> None:
     """Refuse bounds of attributes that are not numbers; raises as `require_number`."""
     table = make_empty_table(schema, config)
-    for name in bounded_attributes(config):
+    for name in list_bounded_attributes(config):
         with naming(repr(name)):
             require_number(table, name)
 
@@ -63,14 +63,14 @@ def require_values(
     `require_some`.
     """
     table = make_empty_table(schema, config)
-    for name in bounded_attributes(config):
+    for name in list_bounded_attributes(config):
         j = config.numbers.index(name)
         ends = (part[[j]] for part in (scale.origin, scale.centre, scale.spread))
         with naming(repr(name)):
             require_some(Scale(*ends), int(n[j]), table, config.job, name)
 
 
-def bounds_of_numbers(table: Table, config: RunState) -> Bounds:
+def read_number_bounds(table: Table, config: RunState) -> Bounds:
     """Return the bounds of numbers (p,), infinite if not set."""
     return read_bounds(table, config.job, config.numbers)
 
@@ -78,14 +78,14 @@ def bounds_of_numbers(table: Table, config: RunState) -> Bounds:
 def add_bounds(config: BlockState, schema: pa.Schema) -> BlockState:
     """Return the run state with the bounds of numbers on z-scores."""
     table = make_empty_table(schema, config)
-    return replace(config, ends=standardised_bounds(table, config))
+    return replace(config, ends=standardise_bounds(table, config))
 
 
-def standardised_bounds(table: Table, config: BlockState) -> Bounds:
+def standardise_bounds(table: Table, config: BlockState) -> Bounds:
     """Return the bounds of numbers (p,), on z-scores of what decides on a release."""
-    ends = bounds_of_numbers(table, config).standardised(config.scale)
-    own = config.kept_values
-    return ends if own is None else ends.standardised(own.scale)
+    ends = read_number_bounds(table, config).standardised(config.scale)
+    kept_values = config.kept_values
+    return ends if kept_values is None else ends.standardised(kept_values.scale)
 
 
 def round_centroids(
@@ -96,34 +96,34 @@ def round_centroids(
     `sizes` (m, p) are the records behind each: required whole numbers keep the mean of
     the block.
     """
-    found, job = values.copy(), config.job
-    for name, step in date_steps(config, scale).items():
+    centroids, job = values.copy(), config.job
+    for name, step in find_date_steps(config, scale).items():
         j = config.numbers.index(name)
-        found[:, j] = config.clocks[name].on_grid(values[:, j], step)
+        centroids[:, j] = config.clocks[name].on_grid(values[:, j], step)
     for j, name in enumerate(config.numbers):
         if name in config.clocks:
             continue
         spread = float(scale.spread[j])
-        place = decimals_of_attribute(table, job, name, spread)
+        place = find_attribute_decimals(table, job, name, spread)
         if place is not None:
-            whole = place == 0 and is_asked_whole(job, name)
-            by = _whole if whole else _on_grid
-            found[:, j] = by(values[:, j], sizes[:, j], place)
+            is_complete = place == 0 and is_asked_whole(job, name)
+            by = _round_whole if is_complete else _round_to_grid
+            centroids[:, j] = by(values[:, j], sizes[:, j], place)
         if name in job.attributes:
-            found[:, j] = move_inside_bounds(
-                found[:, j], table, job, name, spread, place
+            centroids[:, j] = move_inside_bounds(
+                centroids[:, j], table, job, name, spread, place
             )
-    return found
+    return centroids
 
 
-def _on_grid(values: Floats, sizes: Floats, place: int) -> Floats:
+def _round_to_grid(values: Floats, sizes: Floats, place: int) -> Floats:
     return round_to_grid(values, place)
 
 
-def _whole(values: Floats, sizes: Floats, place: int) -> Floats:
+def _round_whole(values: Floats, sizes: Floats, place: int) -> Floats:
     rows = np.flatnonzero(~np.isnan(values))
     if not len(rows) or np.ptp(values[rows]) == 0:
         return round_to_grid(values, place)
-    found = values.copy()
-    found[rows] = round_to_whole_numbers(values[rows], sizes[rows])
-    return found
+    result = values.copy()
+    result[rows] = round_to_whole_numbers(values[rows], sizes[rows])
+    return result

@@ -15,11 +15,15 @@ from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.restore_types import replace_values
 from aggopt.data.table import Table
 from aggopt.engine.state.run_state import RunState
-from aggopt.engine.storage.scratch_files import append_column, load_arrays, pop_column
+from aggopt.engine.storage.scratch_files import (
+    append_column,
+    load_arrays,
+    split_last_column,
+)
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.job import Job
 from aggopt.partition.shared.scaling import WIDEST
-from aggopt.pipeline.finish.notes import note_on_sampling_weights
+from aggopt.pipeline.finish.notes import describe_sampling_weights
 from aggopt.pipeline.prepare.defaults import merge_for_dominance
 from aggopt.pipeline.validate.sampling_weights import require_done
 from aggopt.privacy.dominance import ROUNDING
@@ -39,8 +43,8 @@ def add_merging_for_dominance(job: Job) -> tuple[Job, tuple[str, ...]]:
 
 def read_weights(table: Table) -> Floats | None:
     """Return the weight of each record, (n,); None if no column has weights."""
-    found = read_sampling_weights(table)
-    return None if found is None else found.each
+    sampling_weights = read_sampling_weights(table)
+    return None if sampling_weights is None else sampling_weights.each
 
 
 def require_weights(table: Table, job: Job) -> None:
@@ -53,18 +57,18 @@ def require_weights(table: Table, job: Job) -> None:
     """
     if job.roles.weight:
         read_sampling_weights(table)
-        whole = table.matrix()
-        require_done(job, whole, (tuple(range(whole.shape[1])),))
+        matrix = table.matrix()
+        require_done(job, matrix, (tuple(range(matrix.shape[1])),))
 
 
-def describe_weights(each: Floats | None) -> dict[str, Any]:
+def describe_weights(weights: Floats | None) -> dict[str, Any]:
     """Return the summary of the weights of a piece."""
-    if each is None or not len(each):
+    if weights is None or not len(weights):
         return {}
-    return {"weights": np.array([each.sum(), each.min(), each.max()])}
+    return {"weights": np.array([weights.sum(), weights.min(), weights.max()])}
 
 
-def mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None:
+def compute_mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None:
     """Return the mean of the weights of n records; None if none differ.
 
     Raises
@@ -76,64 +80,74 @@ def mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None:
     """
     if not job.roles.weight:
         return None
-    held = [load_arrays(path) for path in paths]
-    found = np.stack([each["weights"] for each in held if "weights" in each])
-    total, least, most = found[:, 0].sum(), found[:, 1].min(), found[:, 2].max()
+    arrays = [load_arrays(path) for path in paths]
+    described_weights = np.stack(
+        [requirement["weights"] for requirement in arrays if "weights" in requirement]
+    )
+    total, lowest, highest = (
+        described_weights[:, 0].sum(),
+        described_weights[:, 1].min(),
+        described_weights[:, 2].max(),
+    )
     (name,) = job.roles.weight
-    if not most / WIDEST <= least:
+    if not highest / WIDEST <= lowest:
         raise TableError(
             f"Column {name!r}: the largest of {n} weights is more than {WIDEST:g} "
             "times the smallest.",
             fix="cap the largest weights: beside them, others count for nothing.",
         )
     share = job.weights.dominance
-    if most > share * total * (1 + ROUNDING):
+    if highest > share * total * (1 + ROUNDING):
         raise InfeasibleInputError(
             f"One of {n} records has more than {share:g} of the weight of all by "
             f"{name!r}: no group keeps that dominance.",
             fix="correct that weight, leave the record out, or allow a larger "
             "dominance under [weights].",
         )
-    return None if least == most else float(total / n)
+    return None if lowest == highest else float(total / n)
 
 
-def scale_weights(each: Floats | None, config: RunState) -> Floats | None:
+def scale_weights(weights: Floats | None, config: RunState) -> Floats | None:
     """Return weights (n,), scaled so that the weights of the table have mean 1.
 
     None if they do not differ.
     """
-    if each is None or config.mean_weight is None:
+    if weights is None or config.mean_weight is None:
         return None
-    return np.asarray(each / config.mean_weight)
+    return np.asarray(weights / config.mean_weight)
 
 
-def requirements_of_weights(job: Job, each: Floats | None) -> tuple[Requirement, ...]:
+def list_weight_requirements(
+    job: Job, weights: Floats | None
+) -> tuple[Requirement, ...]:
     """Return the requirements on the weights of some records."""
-    return make_dominance_requirements(job, each)
+    return make_dominance_requirements(job, weights)
 
 
-def requirements_of_all_weights(table: Table, job: Job) -> tuple[Requirement, ...]:
+def list_table_weight_requirements(table: Table, job: Job) -> tuple[Requirement, ...]:
     """Return the requirements on the weights of a table, and of values used to fill."""
-    each = read_weights(table)
-    asked = requirements_of_weights(job, each)
-    if each is not None and job.missing.policy == "fill":
-        there = ~np.isnan(table.matrix())
-        asked += make_dominance_requirements(job, select_value_weights(each, there))
-    return asked
+    weights = read_weights(table)
+    requirements = list_weight_requirements(job, weights)
+    if weights is not None and job.missing.policy == "fill":
+        is_present = ~np.isnan(table.matrix())
+        requirements += make_dominance_requirements(
+            job, select_value_weights(weights, is_present)
+        )
+    return requirements
 
 
 def append_weights(
-    rows: pa.Table, each: Floats | None, kept: Bool, config: RunState
+    rows: pa.Table, weights: Floats | None, is_kept: Bool, config: RunState
 ) -> pa.Table:
     """Return rows with the weights (n,) of their records as last columns.
 
     One, or one for each attribute if values may be missing: a record that does not
-    decide on an attribute has no weight in it.  `kept` (n, d) marks the records
+    decide on an attribute has no weight in it.  `is_kept` (n, d) marks the records
     that do.
     """
-    columns: list[Floats] = [] if each is None else [each]
-    if each is not None and _of_values(config.job):
-        columns = list(np.where(kept, each[:, None], 0.0).T)
+    columns: list[Floats] = [] if weights is None else [weights]
+    if weights is not None and _list_value_requirements(config.job):
+        columns = list(np.where(is_kept, weights[:, None], 0.0).T)
     for column in columns:
         rows = append_column(rows, column)
     return rows
@@ -144,33 +158,37 @@ def remove_weights(rows: pa.Table, config: RunState) -> tuple[pa.Table, Floats |
     job, columns = config.job, []
     if not job.roles.weight:
         return rows, None
-    for _ in job.roles.quasi_identifier if _of_values(job) else job.roles.weight:
-        rows, column = pop_column(rows)
+    for _ in (
+        job.roles.quasi_identifier
+        if _list_value_requirements(job)
+        else job.roles.weight
+    ):
+        rows, column = split_last_column(rows)
         columns.append(column.astype(np.float64))
     return rows, np.stack(columns[::-1], axis=1)
 
 
-def _of_values(job: Job) -> bool:
+def _list_value_requirements(job: Job) -> bool:
     return job.missing.policy != REFUSE
 
 
-def note_on_weights(config: RunState) -> list[str]:
+def describe_folder_weights(config: RunState) -> list[str]:
     """Return a note on the weighted figures; nothing without weights that differ."""
     mean = config.mean_weight
-    return note_on_sampling_weights(
+    return describe_sampling_weights(
         config.job, None if mean is None else np.array([mean])
     )
 
 
 def publish_weights(
-    table: Table, labels: Labels, each: Floats | None, job: Job
+    table: Table, labels: Labels, weights: Floats | None, job: Job
 ) -> Table:
     """Return records of a release with their weights as the job publishes them."""
-    if each is None:
+    if weights is None:
         return table
     (name,), frame = job.roles.weight, table.frame
     if job.weights.published == "drop":
         return replace(table, frame=frame.drop(name), roles=job.released_roles)
-    means = np.bincount(labels, each) / np.bincount(labels)
+    means = np.bincount(labels, weights) / np.bincount(labels)
     column = replace_values(frame[name], means[labels], round_integers=False)
     return replace(table, frame=frame.with_columns(column))

@@ -18,19 +18,19 @@ from aggopt.data.readers.read import read_release_as_text
 from aggopt.engine.state.run_state import BlockState, RunState
 from aggopt.engine.state.shuffle import Shuffle
 from aggopt.engine.steps import weights
-from aggopt.engine.steps.block import part_shuffle
+from aggopt.engine.steps.block import make_part_shuffle
 from aggopt.engine.steps.global_confidential import (
-    confidential_attributes,
     count_confidential_values,
+    read_confidential_of_part,
 )
-from aggopt.engine.storage.bucket_refs import read_sources
-from aggopt.engine.storage.input_parts import first_records
+from aggopt.engine.storage.input_parts import find_first_records
 from aggopt.engine.storage.scratch_files import (
     append_column,
     decode_dictionaries,
     load_arrays,
-    pop_column,
+    read_sources,
     save_arrays,
+    split_last_column,
     write_atomically,
 )
 from aggopt.errors import EngineError, PrivacyError
@@ -53,14 +53,16 @@ def choose_file_count(n: int) -> int:
 
 def write_part(number: int, config: BlockState) -> tuple[int, str]:
     """Write a file of the release, and its key; return records and SHA-256."""
-    found = read_sources(part_shuffle(config).sources([number], config), config.at)
-    rows, place = pop_column(found)
-    rows, group = pop_column(rows)
-    rows, numbers = pop_column(rows)
+    sources = read_sources(
+        make_part_shuffle(config).sources([number], config), config.at
+    )
+    rows, place = split_last_column(sources)
+    rows, group = split_last_column(rows)
+    rows, numbers = split_last_column(rows)
     order = np.lexsort((numbers, place.view(np.uint64)))
-    rows, each = weights.remove_weights(rows, config)
-    if each is not None:
-        save_arrays(config.at("weights", number), each=each[order])
+    rows, weights_of_rows = weights.remove_weights(rows, config)
+    if weights_of_rows is not None:
+        save_arrays(config.at("weights", number), each=weights_of_rows[order])
     public = rows.take(pa.array(order))
     to = config.part(number)
     stage = config.public.parent
@@ -68,16 +70,16 @@ def write_part(number: int, config: BlockState) -> tuple[int, str]:
         to, lambda aside: write_table(aside, public, config.job, {}), stage
     )
     to.chmod(0o666 & ~read_umask())
-    key = _key(numbers[order], group[order], config)
+    key = _read_key(numbers[order], group[order], config)
     write_atomically(
         config.key(number), lambda aside: pq.write_table(key, aside), stage
     )
     return len(rows), compute_sha256(to)
 
 
-def _key(numbers: I64, group: I64, config: RunState) -> pa.Table:
+def _read_key(numbers: I64, group: I64, config: RunState) -> pa.Table:
     """Return the source of each record of a file of the release, in its order."""
-    firsts = first_records(config.pieces)
+    firsts = find_first_records(config.pieces)
     names, starts = list(firsts), np.array(list(firsts.values()))
     part = np.searchsorted(starts, numbers, side="right") - 1
     files = pa.DictionaryArray.from_arrays(part.astype(np.int32), names)
@@ -91,7 +93,7 @@ def _key(numbers: I64, group: I64, config: RunState) -> pa.Table:
     )
 
 
-def route_equal_records(number: int, config: RunState) -> list[int]:
+def sort_equal_records(number: int, config: RunState) -> list[int]:
     """Read a file of the release as anyone would; send equal records to one place."""
     job = config.job
     rows = read_release_as_text(config.part(number), job.input, job.roles)
@@ -99,10 +101,10 @@ def route_equal_records(number: int, config: RunState) -> list[int]:
     bucket = (mixed >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     count_confidential_values(rows, "sorted", number, config)
     if job.roles.weight:  # those of the table that was masked, in the file's order
-        for each in load_arrays(config.at("weights", number))["each"].T:
-            rows = append_column(rows, each)
+        for weights_of_column in load_arrays(config.at("weights", number))["each"].T:
+            rows = append_column(rows, weights_of_column)
     to = config.at("sorted", number)
-    return place_shuffle(config).write(to, rows, bucket.astype(np.int64))
+    return make_place_shuffle(config).write(to, rows, bucket.astype(np.int64))
 
 
 def hash_rows(rows: pa.Table) -> npt.NDArray[np.uint64]:
@@ -111,27 +113,27 @@ def hash_rows(rows: pa.Table) -> npt.NDArray[np.uint64]:
     A column then has one type, whether other values of it are missing or not.
     """
     alike = decode_dictionaries(rows)
-    for place, each in enumerate(alike.schema):
+    for place, field in enumerate(alike.schema):
         column = alike.column(place)
-        if pa.types.is_boolean(each.type):
+        if pa.types.is_boolean(field.type):
             column = column.cast(pa.int8())
-        if pa.types.is_temporal(each.type):
-            column = column.cast(f"int{each.type.bit_width}")
+        if pa.types.is_temporal(field.type):
+            column = column.cast(f"int{field.type.bit_width}")
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             column = pc.add(column.cast(pa.float64(), safe=False), 0.0)  # of -0.0: 0.0
-        alike = alike.set_column(place, each.name, column)
-    found = pd.util.hash_pandas_object(alike.to_pandas(), index=False)
-    return np.asarray(found.to_numpy(np.uint64))
+        alike = alike.set_column(place, field.name, column)
+    hashes = pd.util.hash_pandas_object(alike.to_pandas(), index=False)
+    return np.asarray(hashes.to_numpy(np.uint64))
 
 
-def place_shuffle(config: RunState) -> Shuffle:
+def make_place_shuffle(config: RunState) -> Shuffle:
     """Return the shuffle of records of files over the places that count them."""
     return Shuffle("sorted", config.parts, config.parts)
 
 
-def recount_place(number: int, config: RunState) -> PartialAudit | None:
+def count_place(number: int, config: RunState) -> PartialAudit | None:
     """Count the records of one place; none equals a record of another place."""
-    rows = read_sources(place_shuffle(config).sources([number], config), config.at)
+    rows = read_sources(make_place_shuffle(config).sources([number], config), config.at)
     if not len(rows):
         return None
     job, (rows, each) = config.job, weights.remove_weights(rows, config)
@@ -141,14 +143,14 @@ def recount_place(number: int, config: RunState) -> PartialAudit | None:
         Combinations.of(frame, job.roles, [job.roles.quasi_identifier]),
         job.roles,
         job.privacy.k,
-        confidential_attributes(frame, config),
+        read_confidential_of_part(frame, config),
         decimal=job.input.decimal,
         bounds=job.attributes,
         dominance=make_dominance_requirements(job, each),
     )
 
 
-def require_all(found: int, records: int) -> None:
+def require_all(count: int, records: int) -> None:
     """Refuse files that do not read as all the records.
 
     Raises
@@ -156,9 +158,9 @@ def require_all(found: int, records: int) -> None:
     PrivacyError
         Some are missing, or occur twice.
     """
-    if found != records:
+    if count != records:
         raise PrivacyError(
-            f"What was written reads as {found} records, and there are {records}.",
+            f"What was written reads as {count} records, and there are {records}.",
             fix="look for what else writes into that folder; nothing was left behind.",
         )
 
@@ -211,7 +213,9 @@ def require_unchanged(files: Sequence[dict[str, Any]], now: Sequence[str]) -> No
     PrivacyError
         Their number is in it.
     """
-    changed = sum(file["sha256"] != own for file, own in zip(files, now, strict=True))
+    changed = sum(
+        file["sha256"] != digest for file, digest in zip(files, now, strict=True)
+    )
     if changed:
         raise PrivacyError(
             f"{changed} of {plural(len(files), 'file')} changed while being counted.",

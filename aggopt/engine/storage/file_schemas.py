@@ -14,16 +14,17 @@ FIX = (
 )
 
 
-def common_schema(schemas: Mapping[Path, pa.Schema]) -> pa.Schema:
+def merge_schemas(schemas: Mapping[Path, pa.Schema]) -> pa.Schema:
     """Return columns that hold each file's values, in the order of the first file.
 
     Raises
     ------
     TableError
-        Files have other columns, or types by which values would be lost; it names them.
+        Files have other columns, or no common type holds all values; the message has
+        their names.
     """
     first, *others = schemas.items()
-    common = {each.name: each.type for each in first[1]}
+    common = {field.name: field.type for field in first[1]}
     differing: dict[str, list[str]] = {}
     for path, schema in others:
         if schema.equals(first[1]):
@@ -31,7 +32,7 @@ def common_schema(schemas: Mapping[Path, pa.Schema]) -> pa.Schema:
         for what in _merge_schemas(common, schema, first[1]):
             differing.setdefault(what, []).append(path.name)
     if differing:
-        raise _refusal(first[0], differing, len(schemas))
+        raise _make_type_error(first[0], differing, len(schemas))
     return pa.schema(list(common.items()))
 
 
@@ -43,10 +44,10 @@ def _merge_schemas(
         if name not in schema.names:
             yield f"lacks {name!r}"
             continue
-        own = schema.field(name).type
-        wide = common_type(common[name], own)
+        column_type = schema.field(name).type
+        wide = find_common_type(common[name], column_type)
         if wide is None:
-            yield f"has {own} of {name!r} for {first.field(name).type}"
+            yield f"has {column_type} of {name!r} for {first.field(name).type}"
         else:
             common[name] = wide
     for name in schema.names:
@@ -54,7 +55,7 @@ def _merge_schemas(
             yield f"also has {name!r}"
 
 
-def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+def find_common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """Return the type that holds all values of both unchanged; None if none does.
 
     >>> common_type(pa.int8(), pa.uint8()), common_type(pa.int64(), pa.float64())
@@ -67,9 +68,9 @@ def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     if _is_ordered(one) or _is_ordered(other):
         return None
     if pa.types.is_dictionary(one) or pa.types.is_dictionary(other):
-        return common_type(_plain(one), _plain(other))
+        return find_common_type(_make_plain(one), _make_plain(other))
     if pa.types.is_integer(one) and pa.types.is_integer(other):
-        return _wider(one, other)
+        return _find_wider(one, other)
     texts = {pa.string(), pa.large_string()}
     return pa.large_string() if {one, other} == texts else None
 
@@ -78,11 +79,11 @@ def _is_ordered(kind: pa.DataType) -> bool:
     return pa.types.is_dictionary(kind) and bool(kind.ordered)
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _make_plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+def _find_wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """Return the narrowest integer that has all values of two."""
     signed = pa.types.is_signed_integer
     if signed(one) == signed(other):
@@ -92,12 +93,14 @@ def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     return {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}.get(bits)
 
 
-def _refusal(first: Path, differing: Mapping[str, list[str]], n: int) -> TableError:
+def _make_type_error(
+    first: Path, differing: Mapping[str, list[str]], n: int
+) -> TableError:
     files = {name for names in differing.values() for name in names}
-    said = "; ".join(f"{', '.join(names)} {what}" for what, names in differing.items())
+    text = "; ".join(f"{', '.join(names)} {what}" for what, names in differing.items())
     verb = "has" if len(files) == 1 else "have"
     return TableError(
         f"{plural(len(files), 'file')} of {n} {verb} not the columns of {first.name}: "
-        f"{said}.",
+        f"{text}.",
         fix=FIX,
     )

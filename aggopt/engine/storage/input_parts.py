@@ -1,4 +1,4 @@
-"""The folder that comes in: its files, and the pieces of them that one task reads."""
+"""The input folder: its files, and the pieces that one task reads."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from aggopt.core.regular_files import (
     require_local,
     require_no_partition,
 )
-from aggopt.engine.storage.file_schemas import common_schema
+from aggopt.engine.storage.file_schemas import merge_schemas
 from aggopt.errors import TableError, naming
 
 PIECE = 250_000  # records that a task reads at once, where row groups allow it
@@ -34,7 +34,7 @@ class InputPart:
     path, groups
         The file, from the root on, and the numbers of its row groups.
     first, records
-        How many records lie before it, in the order of the files' names, and in it.
+        Number of records before it, in the order of the files' names, and in it.
     state
         Size and time of change, in nanoseconds, of the file when the run began.
     schema
@@ -57,27 +57,29 @@ class InputPart:
             The file cannot be read any more, or has changed since the run began; the
             message never quotes it.
         """
-        found = self._read(columns)
-        if _state(self.path) != self.state:
+        result = self._read(columns)
+        if _read_state(self.path) != self.state:
             raise TableError(
                 f"{self.path.name} has changed since this run began.",
                 fix="mask the folder again once nothing writes into it; nothing was "
                 "released.",
             )
-        if found is None:
-            raise _unreadable_error(self.path)
-        return found
+        if result is None:
+            raise _make_unreadable_error(self.path)
+        return result
 
     def _read(self, columns: Sequence[str]) -> pa.Table | None:
         try:
             file = pq.ParquetFile(self.path)
-            found = file.read_row_groups(
+            row_groups = file.read_row_groups(
                 list(self.groups), columns=list(columns), use_threads=False
             )
             if self.schema is None:
-                return found.cast(make_nullable(found.schema))
-            common = [each for each in self.schema if each.name in columns]
-            return found.select([each.name for each in common]).cast(pa.schema(common))
+                return row_groups.cast(make_nullable(row_groups.schema))
+            common = [name for name in self.schema if name.name in columns]
+            return row_groups.select([name.name for name in common]).cast(
+                pa.schema(common)
+            )
         except MemoryError:
             raise
         except (OSError, pa.ArrowException):
@@ -116,21 +118,21 @@ class InputFolder:
 
     @classmethod
     def of(cls, pattern: str | Path) -> "InputFolder":
-        """Return the Parquet files that a pattern or the name of a folder stands for.
+        """Return the Parquet files of a pattern or of a folder.
 
-        Only what they say of themselves is read, no record.
+        Reads their footers, and no record.
 
         Raises
         ------
         TableError
-            There are none, some are no Parquet files, or their columns differ.
+            No file exists, some are not Parquet files, or their columns differ.
         """
         paths = list_files(pattern)
         pieces: list[InputPart] = []
         schemas: dict[Path, pa.Schema] = {}
         first = 0
         for path in map(Path.absolute, paths):  # who reads it may work elsewhere
-            state = _state(path)
+            state = _read_state(path)
             file = _open_file(path)
             if not file.metadata.num_rows:  # whoever wrote it knew no types
                 continue
@@ -138,14 +140,14 @@ class InputFolder:
             with naming(path.name):
                 check_names(schemas[path].names)
             require_no_partition(path, schemas[path].names)
-            pieces += list(_pieces(path, file, first, state))
+            pieces += list(_iterate_pieces(path, file, first, state))
             first += file.metadata.num_rows
         if not schemas:
             raise TableError(
                 f"There is no record in {plural(len(paths), 'file')}.",
                 fix="name the folder of a table that has some.",
             )
-        schema = common_schema(schemas)
+        schema = merge_schemas(schemas)
         other = {path for path, own in schemas.items() if not own.equals(schema)}
         return cls(
             schema,
@@ -156,29 +158,31 @@ class InputFolder:
         )
 
 
-def missing_counts_of_footers(parts: InputFolder) -> dict[str, int | None]:
-    """Return how many values each column lacks; None where a file does not say."""
-    found: dict[str, int | None] = dict.fromkeys(parts.schema.names, 0)
+def count_missing_in_footers(parts: InputFolder) -> dict[str, int | None]:
+    """Return how many values each column lacks; None if a file does not state it."""
+    missing_counts: dict[str, int | None] = dict.fromkeys(parts.schema.names, 0)
     for piece in parts.pieces:
         metadata = _open_file(piece.path).metadata
         for group in map(metadata.row_group, piece.groups):
             for column in map(group.column, range(group.num_columns)):
                 name, counts = column.path_in_schema, column.statistics
-                if name not in found:  # within a column of lists, or the like
+                if name not in missing_counts:  # within a column of lists, or the like
                     continue
-                known = counts is not None and counts.has_null_count
-                before = found[name]
-                found[name] = (
-                    before + counts.null_count if known and before is not None else None
+                is_counted = counts is not None and counts.has_null_count
+                before = missing_counts[name]
+                missing_counts[name] = (
+                    before + counts.null_count
+                    if is_counted and before is not None
+                    else None
                 )
-    return found
+    return missing_counts
 
 
-def first_records(pieces: Sequence[InputPart]) -> dict[str, int]:
-    """Return how many records lie before each file, by its name.
+def find_first_records(pieces: Sequence[InputPart]) -> dict[str, int]:
+    """Return the number of records before each file, by its name.
 
-    Files of several folders have the path from the folder that all lie in, so that two
-    of one name are told apart.
+    Files of several folders are named by their path within the common folder, so that
+    names differ.
     """
     shared = commonpath([piece.path.parent for piece in pieces])
     firsts: dict[str, int] = {}
@@ -224,28 +228,28 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
         csv = next(folder.rglob("*.csv"), None) is not None
         raise explain_partition(str(folder), column, csv=csv)
     inside = f"*{ending}" if column is None else f"**/*{ending}"
-    named = str(folder / inside) if folder.is_dir() else str(pattern)
+    file_pattern = str(folder / inside) if folder.is_dir() else str(pattern)
     one = [folder] if folder.is_file() else []  # whose name may look like a pattern
-    found = one or sorted(Path(name) for name in glob(named, recursive=True))
+    files = one or sorted(Path(name) for name in glob(file_pattern, recursive=True))
     more = "; `aggopt convert` makes them of CSV files" * (ending == ENDING)
-    if not found:
+    if not files:
         raise TableError(
-            f"No file is called {named}.",
+            f"No file is called {file_pattern}.",
             fix=f'name a folder of {ending} files, or a pattern: "in/*{ending}"{more}.',
         )
-    other = [path.name for path in found if path.suffix.lower() != ending]
+    other = [path.name for path in files if path.suffix.lower() != ending]
     if other:
         raise TableError(
-            f"{plural(len(other), 'file')} of {len(found)} are no {ending} files: "
+            f"{plural(len(other), 'file')} of {len(files)} are no {ending} files: "
             f"{other[0]}, ...",
             fix=f'name those that are, "in/*{ending}"{more}.',
         )
-    return found
+    return files
 
 
 def _partition_column(folder: Path) -> str | None:
     """Return the column that folders in a folder have in their names, as region=01."""
-    for name in sorted(each.name for each in folder.iterdir() if each.is_dir()):
+    for name in sorted(entry.name for entry in folder.iterdir() if entry.is_dir()):
         column, sign, _ = name.partition("=")
         if column and sign:
             return column
@@ -259,33 +263,33 @@ def _open_file(path: Path) -> Any:
         raise
     except (OSError, pa.ArrowException):
         pass
-    raise _unreadable_error(path)
+    raise _make_unreadable_error(path)
 
 
-def _state(path: Path) -> tuple[int, int]:
+def _read_state(path: Path) -> tuple[int, int]:
     try:
-        seen = path.stat()
+        status = path.stat()
     except OSError:
         return (0, 0)  # which is no time that a file has
-    return seen.st_size, seen.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def make_nullable(schema: pa.Schema) -> pa.Schema:
-    """Return a schema of which no column is said to be complete: files may differ."""
-    return pa.schema([each.with_nullable(True) for each in schema], schema.metadata)
+    """Return a schema whose columns may all lack values: files may differ."""
+    return pa.schema([field.with_nullable(True) for field in schema], schema.metadata)
 
 
-def _unreadable_error(path: Path) -> TableError:
+def _make_unreadable_error(path: Path) -> TableError:
     return TableError(
         f"{path} is not a readable Parquet file.",
         fix="check that it may be read, is what its ending says, and not damaged.",
     )
 
 
-def _pieces(
+def _iterate_pieces(
     path: Path, file: Any, first: int, state: tuple[int, int]
 ) -> Iterator[InputPart]:
-    """Yield consecutive row groups of about so many records as a task reads."""
+    """Yield consecutive row groups of about as many records as a task reads."""
     groups: list[int] = []
     records = 0
     for number in range(file.metadata.num_row_groups):

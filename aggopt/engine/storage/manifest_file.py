@@ -32,10 +32,10 @@ def require_as_written(manifest: Path) -> None:
         It was edited; or the digest is missing.
     """
     beside = manifest.with_name(DIGEST)
-    there = beside.is_file()
-    if there and beside.read_text().split()[:1] == [compute_sha256(manifest)]:
+    file = beside.is_file()
+    if file and beside.read_text().split()[:1] == [compute_sha256(manifest)]:
         return
-    wrong = "is not as it was written" if there else "has no digest beside it"
+    wrong = "is not as it was written" if file else "has no digest beside it"
     raise TableError(
         f"{manifest} {wrong}: {beside.name} is to hold its SHA-256.",
         fix="bring both files as they were written with the release.",
@@ -57,11 +57,13 @@ def require_described(folder: Path, manifest: Path) -> None:
             "if it is elsewhere (--manifests).",
         )
     files = read_manifest_or_none(manifest, "output", "files")
-    there = {path.name: path for path in folder.glob(f"*{ENDING}")}
-    known = isinstance(files, list) and all(isinstance(each, dict) for each in files)
-    said = {each.get("file"): each.get("sha256") for each in files} if known else {}
-    if said.keys() != there.keys() or any(
-        compute_sha256(path) != said[name] for name, path in there.items()
+    files_present = {path.name: path for path in folder.glob(f"*{ENDING}")}
+    is_list = isinstance(files, list) and all(isinstance(file, dict) for file in files)
+    digests = (
+        {file.get("file"): file.get("sha256") for file in files} if is_list else {}
+    )
+    if digests.keys() != files_present.keys() or any(
+        compute_sha256(path) != digests[name] for name, path in files_present.items()
     ):
         raise TableError(
             f"{folder} does not hold the files that {manifest} describes.",

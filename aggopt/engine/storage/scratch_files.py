@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ import pyarrow.ipc
 from aggopt.core.types import I64, AnyInt
 from aggopt.core.validation import Floats
 from aggopt.data.restore_types import decode_dictionary
-from aggopt.engine.storage.task_progress import phase_progress
+from aggopt.engine.storage.task_progress import make_phase_progress
 from aggopt.errors import EngineError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -70,8 +70,8 @@ def save_arrays(to: Path, **arrays: Any) -> None:
 
 def load_arrays(path: Path, *names: str) -> dict[str, Any]:
     """Return arrays that `save_arrays` wrote: the named ones only, or all."""
-    with np.load(path, allow_pickle=False) as held:
-        return {name: held[name] for name in names or held.files}
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in names or archive.files}
 
 
 def save_table(to: Path, table: pa.Table) -> None:
@@ -176,7 +176,7 @@ def append_column(rows: pa.Table, values: AnyInt | Floats) -> pa.Table:
     return rows.append_column("", pa.array(values))
 
 
-def pop_column(rows: pa.Table) -> tuple[pa.Table, I64]:
+def split_last_column(rows: pa.Table) -> tuple[pa.Table, I64]:
     """Return rows without their last column, and that."""
     last = rows.num_columns - 1
     return rows.remove_column(last), rows.column(last).to_numpy()
@@ -187,7 +187,7 @@ def stop_on_request(folder: Path, phases: int = 1) -> Callable[[float], None]:
 
     It reports the progress of the task, whose share rises this many times, one by one.
     """
-    stop, on_progress = folder / STOP, phase_progress(phases)
+    stop, on_progress = folder / STOP, make_phase_progress(phases)
 
     def check(share: float) -> None:
         if stop.exists() or not folder.exists():  # it is removed, or kept elsewhere
@@ -195,3 +195,37 @@ def stop_on_request(folder: Path, phases: int = 1) -> Callable[[float], None]:
         on_progress(share)
 
     return check
+
+
+class BlockSource(NamedTuple):
+    """Buckets of the files of a step, from number `first` to before `last`."""
+
+    step: str
+    first: int
+    last: int
+    buckets: tuple[int, ...]
+
+
+class ShuffleRegion(NamedTuple):
+    """Input of a task of a second step: a region of the files `first` to `last`.
+
+    Its buckets are `width` buckets from `bucket` on.
+    """
+
+    region: int
+    first: int
+    last: int
+    bucket: int
+    width: int
+
+
+Sources = tuple[BlockSource, ...]
+
+
+def read_sources(sources: Sources, at: Callable[[str, int], Path]) -> pa.Table:
+    """Return the rows of some sources, one after the other; `at` names their files."""
+    rows = [
+        read_buckets([at(step, number) for number in range(first, last)], buckets)
+        for step, first, last, buckets in sources
+    ]
+    return pa.concat_tables(rows).combine_chunks()

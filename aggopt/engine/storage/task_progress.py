@@ -17,7 +17,7 @@ _ON_PROGRESS: ContextVar[OnProgress | None] = ContextVar("on_progress", default=
 
 
 @contextmanager
-def reporting_to(on_progress: OnProgress) -> Iterator[None]:
+def report_to(on_progress: OnProgress) -> Iterator[None]:
     """Call `on_progress` with the share that the current task has done."""
     before = _ON_PROGRESS.set(on_progress)
     try:
@@ -27,12 +27,12 @@ def reporting_to(on_progress: OnProgress) -> Iterator[None]:
 
 
 @contextmanager
-def note_progress_in(folder: Path, number: int) -> Iterator[None]:
+def write_progress_in(folder: Path, number: int) -> Iterator[None]:
     """Write progress to a folder, unless a callback in this process receives it."""
     if _ON_PROGRESS.get() is not None:
         yield
         return
-    with reporting_to(_writer(folder / f"{_NAME}{number}")):
+    with report_to(_make_writer(folder / f"{_NAME}{number}")):
         yield
 
 
@@ -43,7 +43,7 @@ def report_task_share(share: float) -> None:
         on_progress(share)
 
 
-def phase_progress(count: int) -> OnProgress:
+def make_phase_progress(count: int) -> OnProgress:
     """Return a progress callback for a task whose share rises this many times.
 
     >>> with reporting_to(print):
@@ -68,16 +68,16 @@ def phase_progress(count: int) -> OnProgress:
 
 def sum_shares(folder: Path, numbers: Iterable[int]) -> float:
     """Return the sum of what tasks of these numbers have noted."""
-    return sum(map(_read, (folder / f"{_NAME}{number}" for number in numbers)))
+    return sum(map(_read_share, (folder / f"{_NAME}{number}" for number in numbers)))
 
 
-def forget_shares(folder: Path) -> None:
+def remove_shares(folder: Path) -> None:
     """Remove what tasks of an earlier step have noted."""
     for path in folder.glob(f"{_NAME}*"):
         path.unlink(missing_ok=True)
 
 
-def _writer(to: Path) -> OnProgress:
+def _make_writer(to: Path) -> OnProgress:
     last = monotonic()
 
     def write(share: float) -> None:
@@ -90,7 +90,7 @@ def _writer(to: Path) -> OnProgress:
     return write
 
 
-def _read(path: Path) -> float:
+def _read_share(path: Path) -> float:
     try:
         return float(path.read_text())
     except (OSError, ValueError):  # nothing yet, or half of it

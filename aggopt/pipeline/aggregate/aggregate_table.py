@@ -23,17 +23,17 @@ from aggopt.pipeline.aggregate import margins
 from aggopt.pipeline.aggregate.missing_values import (
     PresentRows,
     aggregate_observed,
-    published_nodes,
+    read_published_nodes,
 )
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.prepare.category_settings import (
-    categories_by_block,
-    find_avoided_nodes_of_table,
-    publishable_nodes,
-)
 from aggopt.pipeline.prepare.cross_table_columns import read_cross_table_columns
 from aggopt.pipeline.prepare.inputs import Progress
-from aggopt.pipeline.prepare.record_requests import category_requests
+from aggopt.pipeline.prepare.job_settings import (
+    find_avoided_nodes_of_table,
+    get_publishable_nodes,
+    list_categories_by_block,
+)
+from aggopt.pipeline.prepare.record_requests import read_category_requests
 from aggopt.pipeline.validate.categories import require_chosen
 from aggopt.solvers import Certificate
 
@@ -58,104 +58,127 @@ class AggregatedTable:
     notes: tuple[str, ...] = ()
 
 
-def aggregate_table(given: PartitionedTable, on_progress: Progress) -> AggregatedTable:
+def aggregate_table(
+    partitioned: PartitionedTable, on_progress: Progress
+) -> AggregatedTable:
     """Return the values that the job publishes of each group."""
     on_progress("aggregate", 0.0)
-    numbers = _aggregate_numbers(given, on_progress) if given.names else None
-    return assemble_columns(given, numbers, aggregate_categories(given, on_progress))
+    numbers = (
+        _aggregate_numbers(partitioned, on_progress) if partitioned.names else None
+    )
+    return join_columns(
+        partitioned, numbers, aggregate_categories(partitioned, on_progress)
+    )
 
 
-def assemble_columns(
-    given: PartitionedTable,
+def join_columns(
+    partitioned: PartitionedTable,
     numbers: Aggregation | None,
     chosen: Mapping[str, PublishedCategories],
 ) -> AggregatedTable:
     """Return the published numbers and categories in the order of their columns."""
-    values = np.empty(given.whole.shape)
-    found: dict[tuple[str, ...], Certificate] = {}
+    values = np.empty(partitioned.whole.shape)
+    proofs: dict[tuple[str, ...], Certificate] = {}
     if numbers is not None:
-        values[:, given.table.places] = numbers.values
-        found |= numbers.named(given.names)
-    names = given.job.roles.quasi_identifier
-    for name, made in chosen.items():
-        values[:, names.index(name)] = published_nodes(given, name, made)
-        found[name,] = made.certificate
-    ordered = sorted(found, key=lambda own: names.index(own[0]))
-    certificates = {", ".join(own): found[own] for own in ordered}
-    weighted = given.weights is not None
-    said = (*_notes(chosen, weighted=weighted), *_roots(given, chosen))
-    return AggregatedTable(values, certificates, said)
+        values[:, partitioned.table.places] = numbers.values
+        proofs |= numbers.named(partitioned.names)
+    names = partitioned.job.roles.quasi_identifier
+    for name, categories in chosen.items():
+        values[:, names.index(name)] = read_published_nodes(
+            partitioned, name, categories
+        )
+        proofs[name,] = categories.certificate
+    ordered = sorted(proofs, key=lambda solved_names: names.index(solved_names[0]))
+    certificates = {
+        ", ".join(solved_names): proofs[solved_names] for solved_names in ordered
+    }
+    weighted = partitioned.weights is not None
+    notes = (
+        *_describe_choices(chosen, weighted=weighted),
+        *_list_root_notes(partitioned, chosen),
+    )
+    return AggregatedTable(values, certificates, notes)
 
 
-def _aggregate_numbers(given: PartitionedTable, on_progress: Progress) -> Aggregation:
-    how = given.job.aggregation
-    settings = {**how.settings, **margins.margin_arguments(given)}
+def _aggregate_numbers(
+    partitioned: PartitionedTable, on_progress: Progress
+) -> Aggregation:
+    aggregation = partitioned.job.aggregation
+    settings = {**aggregation.settings, **margins.make_margin_arguments(partitioned)}
     return aggregate_observed(
-        given, {**settings, "progress": partial(on_progress, "aggregate")}
+        partitioned, {**settings, "progress": partial(on_progress, "aggregate")}
     )
 
 
 def aggregate_categories(
-    given: PartitionedTable, on_progress: Progress
+    partitioned: PartitionedTable, on_progress: Progress
 ) -> dict[str, PublishedCategories]:
     """Return the published values of each categorical attribute, by name."""
-    how = given.job.aggregation.categories
-    if how is None:
+    category_method = partitioned.job.aggregation.categories
+    if category_method is None:
         return {}
-    columns = tuple(block.columns for block in given.blocks)
-    found: dict[str, PublishedCategories] = {}
-    asked = how.together(categories_by_block(given.job, given.table, columns))
-    for done, names in enumerate(asked):
-        on_progress("categories", done / len(asked))
+    columns = tuple(block.columns for block in partitioned.blocks)
+    by_name: dict[str, PublishedCategories] = {}
+    name_groups = category_method.together(
+        list_categories_by_block(partitioned.job, partitioned.table, columns)
+    )
+    for done, names in enumerate(name_groups):
+        on_progress("categories", done / len(name_groups))
         with naming(", ".join(map(repr, names))):
-            found |= zip(names, _choose_levels(given, how, names), strict=True)
-    return {name: found[name] for name in given.table.domains}
+            by_name |= zip(
+                names, _choose_levels(partitioned, category_method, names), strict=True
+            )
+    return {name: by_name[name] for name in partitioned.table.domains}
 
 
 def _choose_levels(
-    given: PartitionedTable, how: CategorySection, names: Sequence[str]
+    partitioned: PartitionedTable, section: CategorySection, names: Sequence[str]
 ) -> Sequence[PublishedCategories]:
     """Return the published values of one category, or of several chosen together."""
-    method, attribute_names = CATEGORY_AGGREGATORS[how.method], ", ".join(names)
-    places = [given.job.roles.quasi_identifier.index(name) for name in names]
-    encoded = cast(Encoded, given.records)  # as of any table with a category
-    own = PresentRows.of(
-        None if given.kept is None else given.kept[:, places[0]],
-        get_column(given.labels, places[0]),
+    method, attribute_names = CATEGORY_AGGREGATORS[section.method], ", ".join(names)
+    places = [partitioned.job.roles.quasi_identifier.index(name) for name in names]
+    encoded = cast(Encoded, partitioned.records)  # as of any table with a category
+    present_rows = PresentRows.of(
+        None if partitioned.kept is None else partitioned.kept[:, places[0]],
+        get_column(partitioned.labels, places[0]),
     )
-    attributes = [encoded.attributes[place].rows(own.rows) for place in places]
-    label = own.labels
+    attributes = [encoded.attributes[place].rows(present_rows.rows) for place in places]
+    label = present_rows.labels
     settings = {
-        **how.settings,
-        "seed": derive_seed(given.secret, f"categories of {attribute_names}"),
+        **section.settings,
+        "seed": derive_seed(partitioned.secret, f"categories of {attribute_names}"),
     }
-    if given.weights is not None:
-        settings["weights"] = given.weights[own.rows]
-    asked = category_requests(given.job, given.table).get(names[0], {})
-    settings |= {key: values[own.rows] for key, values in asked.items()}
+    if partitioned.weights is not None:
+        settings["weights"] = partitioned.weights[present_rows.rows]
+    requests = read_category_requests(partitioned.job, partitioned.table).get(
+        names[0], {}
+    )
+    settings |= {key: values[present_rows.rows] for key, values in requests.items()}
     if settings.pop("with_", ()):
-        beside = read_cross_table_columns(given.table, given.job)
-        settings["with_"] = beside[own.rows].to_native()
+        beside = read_cross_table_columns(partitioned.table, partitioned.job)
+        settings["with_"] = beside[present_rows.rows].to_native()
     if len(names) > 1 and method.together:
-        made = method.together(attributes, label, **settings).attributes
+        choices = method.together(attributes, label, **settings).attributes
     else:
         if method.nodes:
-            settings["publish"] = publishable_nodes(given.job, *names)
-            if rare := find_avoided_nodes_of_table(given.job, given.table, names[0]):
+            settings["publish"] = get_publishable_nodes(partitioned.job, *names)
+            if rare := find_avoided_nodes_of_table(
+                partitioned.job, partitioned.table, names[0]
+            ):
                 settings["avoid"] = rare
-        made = (method.function(attributes[0], label, **settings),)
-    require_chosen(made[0], settings.get("weights"))
-    return tuple(made)
+        choices = (method.function(attributes[0], label, **settings),)
+    require_chosen(choices[0], settings.get("weights"))
+    return tuple(choices)
 
 
-def _notes(
+def _describe_choices(
     chosen: Mapping[str, PublishedCategories], *, weighted: bool = False
 ) -> tuple[str, ...]:
     """List the attributes that were chosen together, and how ties were broken."""
     counts = "weighted counts" if weighted else "counts"
     by_proof: dict[int, list[str]] = {}
-    for name, made in chosen.items():
-        by_proof.setdefault(id(made.certificate), []).append(name)
+    for name, categories in chosen.items():
+        by_proof.setdefault(id(categories.certificate), []).append(name)
     together = (
         f"{', '.join(map(repr, names))}: chosen together; the certificate of each is "
         "that of all of them."
@@ -163,30 +186,31 @@ def _notes(
         if len(names) > 1
     )
     ties = (
-        f"{name!r}: in {made.tied} of {plural(len(made.choice), 'group')} several "
+        f"{name!r}: in {categories.tied} of {plural(len(categories.choice), 'group')} "
+        "several "
         f"categories are equally near; of these such were published that the {counts} "
-        f"of categories differ by {made.ties.objective:g} records in all."
-        for name, made in chosen.items()
-        if made.ties is not None
+        f"of categories differ by {categories.ties.objective:g} records in all."
+        for name, categories in chosen.items()
+        if categories.ties is not None
     )
     return (*together, *ties)
 
 
-def _roots(
-    given: PartitionedTable, chosen: Mapping[str, PublishedCategories]
+def _list_root_notes(
+    partitioned: PartitionedTable, chosen: Mapping[str, PublishedCategories]
 ) -> list[str]:
     """Return notes on trees whose root is published for at least half of the values."""
-    said: list[str] = []
-    for name, made in chosen.items():
-        if publishable_nodes(given.job, name) == "leaf":
+    notes: list[str] = []
+    for name, categories in chosen.items():
+        if get_publishable_nodes(partitioned.job, name) == "leaf":
             continue
-        root = len(made.nodes) - 1
-        count = int((made.choice[made.labels] == root).sum())
-        said += note_on_root(name, count, len(made.labels))
-    return said
+        root = len(categories.nodes) - 1
+        count = int((categories.choice[categories.labels] == root).sum())
+        notes += describe_root(name, count, len(categories.labels))
+    return notes
 
 
-def note_on_root(name: str, count: int, n: int) -> list[str]:
+def describe_root(name: str, count: int, n: int) -> list[str]:
     """Return a note if at least half of the n values are published as the root."""
     if 2 * count < n:
         return []

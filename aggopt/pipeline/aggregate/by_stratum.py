@@ -17,9 +17,12 @@ from aggopt.errors import naming
 from aggopt.job import Job
 from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.partition._in_blocks import call_with_progress
-from aggopt.pipeline.partition.subset_processes import map_in_processes
-from aggopt.pipeline.partition.subsets import report_share, share_time_limit
-from aggopt.pipeline.prepare.job_properties import is_aggregated_by_stratum
+from aggopt.pipeline.partition.subsets import (
+    divide_time_limit,
+    map_in_processes,
+    report_share,
+)
+from aggopt.pipeline.prepare.job_settings import is_aggregated_by_stratum
 from aggopt.solvers import Certificate
 from aggopt.solvers.certificate import sum_certificates
 
@@ -28,7 +31,7 @@ _Part = tuple[Callable[..., Aggregation], Floats, Labels, dict[str, Any]]
 SIDES = ("lower", "upper")  # settings that have a number for each attribute
 
 
-def note_on_strata(job: Job, strata: RecordStrata | None) -> list[str]:
+def describe_strata(job: Job, strata: RecordStrata | None) -> list[str]:
     """Return a note on the values kept in each stratum and on the certificates."""
     if strata is None or not is_aggregated_by_stratum(job):
         return []
@@ -58,19 +61,26 @@ def aggregate_by_stratum(
     weights = settings.get("weights")
     spread, done, parts, places = Scale.of(X, weights).spread, 0, [], []
     for rows in strata.members:
-        own, there = _renumber_groups(labels[rows], X.shape[1])
-        asked = _settings_of_stratum(settings, len(X), rows, there, done)
+        own, kept_groups = _number_groups(labels[rows], X.shape[1])
+        stratum_settings = _select_settings(settings, len(X), rows, kept_groups, done)
         if "delta" in settings:
-            own_delta = asked["delta"], spread, X[rows], asked.get("weights")
-            asked["delta"] = _rescale_distances(*own_delta)
-        parts.append((combine, X[rows], own, asked))
-        places.append(there)
+            own_delta = (
+                stratum_settings["delta"],
+                spread,
+                X[rows],
+                stratum_settings.get("weights"),
+            )
+            stratum_settings["delta"] = _scale_distances(*own_delta)
+        parts.append((combine, X[rows], own, stratum_settings))
+        places.append(kept_groups)
         done += len(rows)
-    found = _aggregate_strata(parts, jobs, settings.get("progress", ignore_progress))
-    for made, there in zip(found, places, strict=True):
-        for j, groups in enumerate(there):
-            centroids[groups, j] = made.centroids[: len(groups), j]
-    together, certificates = _sum_certificates(found, X.shape[1])
+    aggregations = _aggregate_strata(
+        parts, jobs, settings.get("progress", ignore_progress)
+    )
+    for aggregation, kept_groups in zip(aggregations, places, strict=True):
+        for j, groups in enumerate(kept_groups):
+            centroids[groups, j] = aggregation.centroids[: len(groups), j]
+    together, certificates = _sum_certificates(aggregations, X.shape[1])
     return Aggregation(centroids, labels, certificates, together)
 
 
@@ -80,72 +90,89 @@ def _aggregate_strata(
     """Return the aggregation of each stratum, in their order."""
     if jobs == 1 or len(parts) == 1:
         return [_aggregate_stratum(part) for part in parts]
-    for *_, asked in parts:
-        asked.pop("progress", None)
+    for *_, stratum_settings in parts:
+        stratum_settings.pop("progress", None)
     return map_in_processes(_aggregate_stratum, parts, jobs, on_progress)
 
 
 def _aggregate_stratum(part: _Part) -> Aggregation:
-    combine, X, labels, asked = part
+    combine, X, labels, stratum_settings = part
     with naming("In one stratum"):
-        made: Aggregation = call_with_progress(combine, X, labels, **asked)
-    return made
+        aggregation: Aggregation = call_with_progress(
+            combine, X, labels, **stratum_settings
+        )
+    return aggregation
 
 
-def _renumber_groups(labels: Labels, d: int) -> tuple[Labels, list[Labels]]:
+def _number_groups(labels: Labels, d: int) -> tuple[Labels, list[Labels]]:
     """Return groups from 0 on, and which they were, of each of d attributes."""
     if labels.ndim == 1:
-        there, own = np.unique(labels, return_inverse=True)
-        return own, [there] * d
+        originals, numbered = np.unique(labels, return_inverse=True)
+        return numbered, [originals] * d
     parts = [np.unique(column, return_inverse=True) for column in labels.T]
-    return np.stack([own for _, own in parts], axis=1), [there for there, _ in parts]
+    return np.stack([numbered for _, numbered in parts], axis=1), [
+        originals for originals, _ in parts
+    ]
 
 
-def _settings_of_stratum(
+def _select_settings(
     settings: Mapping[str, Any],
     n: int,
     rows: Labels,
-    there: Sequence[Labels],
+    kept_groups: Sequence[Labels],
     done: int,
 ) -> dict[str, Any]:
-    """Return the settings for these rows of n, and for the groups `there`."""
-    found = share_time_limit(settings, len(rows) / n)
+    """Return the settings for these rows of n, and for the groups `kept_groups`."""
+    result = divide_time_limit(settings, len(rows) / n)
     for key, value in settings.items():
         if isinstance(value, np.ndarray) and key not in SIDES:
-            own = [value[groups, j] for j, groups in enumerate(there) if key == "start"]
-            found[key] = stack_centroids(own) if own else value[rows]
+            starts = [
+                value[groups, j]
+                for j, groups in enumerate(kept_groups)
+                if key == "start"
+            ]
+            result[key] = stack_centroids(starts) if starts else value[rows]
     if "progress" in settings:
         on_progress = settings["progress"]
-        found["progress"] = partial(
+        result["progress"] = partial(
             report_share, on_progress, done / len(rows), n / len(rows)
         )
-    return found
+    return result
 
 
-def _rescale_distances(
+def _scale_distances(
     delta: Floats, spread: Floats, X: Floats, weights: Floats | None = None
 ) -> Floats:
     """Return distances (rows, d) in standard deviations of these rows X (rows, d).
 
     By weights (rows,), if they have some.
     """
-    own = Scale.of(X, weights).spread
-    ratio = np.divide(spread, own, out=np.ones_like(own), where=own > 0)
+    stratum_spread = Scale.of(X, weights).spread
+    ratio = np.divide(
+        spread,
+        stratum_spread,
+        out=np.ones_like(stratum_spread),
+        where=stratum_spread > 0,
+    )
     return np.minimum(delta * ratio, np.maximum(delta, FARTHEST))
 
 
 def _sum_certificates(
-    found: Sequence[Aggregation], d: int
+    aggregations: Sequence[Aggregation], d: int
 ) -> tuple[Together, tuple[Certificate, ...]]:
     """Return the attributes of each certificate, and the sums over strata.
 
     One certificate covers all attributes if strata solved different ones together.
     """
     alone = tuple((j,) for j in range(d))
-    ways = {made.together or alone for made in found}
+    ways = {aggregation.together or alone for aggregation in aggregations}
     if len(ways) == 1:
         (columns,) = ways
-        each = zip(*(made.certificates for made in found), strict=True)
-        return columns, tuple(map(sum_certificates, each))
-    every = [proof for made in found for proof in made.certificates]
+        by_columns = zip(
+            *(aggregation.certificates for aggregation in aggregations), strict=True
+        )
+        return columns, tuple(map(sum_certificates, by_columns))
+    every = [
+        proof for aggregation in aggregations for proof in aggregation.certificates
+    ]
     return (tuple(range(d)),), (sum_certificates(every),)

@@ -19,7 +19,7 @@ from aggopt.job import Shifting, Squared
 from aggopt.measure import sl
 from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.prepare.prepared_table import present_values
+from aggopt.pipeline.prepare.prepared_table import select_present
 from aggopt.pipeline.validate.distance_requests import require_agreement
 
 ROUNDING = 1e-9  # of a number of steps
@@ -50,12 +50,15 @@ WARNING = (
 )
 
 
-def margin_arguments(
-    given: PartitionedTable, delta: Floats | None = None, *, alpha: float | None = None
+def make_margin_arguments(
+    partitioned: PartitionedTable,
+    delta: Floats | None = None,
+    *,
+    alpha: float | None = None,
 ) -> dict[str, Floats]:
     """Return arguments (n, d) for the aggregation; an empty dictionary if none shifts.
 
-    `delta` (n, d) and `alpha` replace those of the job.  The margins come from the
+    `delta` (n, d) and `alpha` replace those of the job.  The margins are drawn from the
     secret of the release, and their share of their width does not depend on the delta.
 
     Raises
@@ -63,37 +66,41 @@ def margin_arguments(
     InfeasibleInputError
         Demands within a group agree without a margin, but not with one.
     """
-    how = given.job.aggregation
-    if not isinstance(how, Shifting):
+    shifting = partitioned.job.aggregation
+    if not isinstance(shifting, Shifting):
         return {}
     if alpha is not None:
-        how = how.model_copy(update={"alpha": alpha})
-    asked = given.asked["delta"] if delta is None else delta
-    steps = _steps(given, how, asked)
+        shifting = shifting.model_copy(update={"alpha": alpha})
+    requests = partitioned.asked["delta"] if delta is None else delta
+    steps = _find_steps(partitioned, shifting, requests)
     added = draw_margins(
-        given.labels_of_numbers, asked, how.margin, given.secret, steps
+        partitioned.labels_of_numbers,
+        requests,
+        shifting.margin,
+        partitioned.secret,
+        steps,
     )
-    if not how.two_sided:
-        added = np.where(asked > 0, added, 0.0)  # a distance of 0 is no request
-    wider = np.minimum(asked + added, np.maximum(asked, FARTHEST))
-    if how.two_sided and how.margin != 0:
+    if not shifting.two_sided:
+        added = np.where(requests > 0, added, 0.0)  # a distance of 0 is no request
+    wider = np.minimum(requests + added, np.maximum(requests, FARTHEST))
+    if shifting.two_sided and shifting.margin != 0:
         require_agreement(
-            given.names,
-            given.scale.standardise(given.X),
-            given.labels_of_numbers,
-            given.asked["importance"],
-            asked,
+            partitioned.names,
+            partitioned.scale.standardise(partitioned.X),
+            partitioned.labels_of_numbers,
+            partitioned.asked["importance"],
+            requests,
             wider,
-            given.weights,
+            partitioned.weights,
         )
-    return {"delta": wider, "importance": given.asked["importance"]}
+    return {"delta": wider, "importance": partitioned.asked["importance"]}
 
 
-def note_on_nearer_values(given: PartitionedTable, after: Floats) -> list[str]:
+def describe_nearer_values(partitioned: PartitionedTable, after: Floats) -> list[str]:
     """Return a note if most published values (n, d) are nearer than requested."""
-    if not isinstance(given.job.aggregation, Squared):
+    if not isinstance(partitioned.job.aggregation, Squared):
         return []
-    share = 1 - _kept_distances(given, after)
+    share = 1 - _compute_satisfaction(partitioned, after)
     if share <= MOST:
         return []
     return [
@@ -102,77 +109,86 @@ def note_on_nearer_values(given: PartitionedTable, after: Floats) -> list[str]:
     ]
 
 
-def _kept_distances(given: PartitionedTable, after: Floats) -> float:
+def _compute_satisfaction(partitioned: PartitionedTable, after: Floats) -> float:
     """Return the satisfaction level of all values that are not missing, 1 of none."""
-    X = given.X
-    delta = to_unweighted_spreads(given.asked["delta"], X, given.weights)
-    there = ~np.isnan(X)
+    X = partitioned.X
+    delta = to_unweighted_spreads(partitioned.asked["delta"], X, partitioned.weights)
+    is_present = ~np.isnan(X)
     varying = np.flatnonzero(np.nanmin(X, axis=0) < np.nanmax(X, axis=0))
     if not varying.size:
         return 1.0
     levels = []
     for j in varying:
-        rows = np.flatnonzero(there[:, j])[:, None]
+        rows = np.flatnonzero(is_present[:, j])[:, None]
         levels.append(sl(X[rows, j], after[rows, j], delta=delta[rows, j]))
-    return float(np.average(levels, weights=there[:, varying].sum(axis=0)))
+    return float(np.average(levels, weights=is_present[:, varying].sum(axis=0)))
 
 
-def note_on_margins(given: PartitionedTable) -> list[str]:
+def describe_margins(partitioned: PartitionedTable) -> list[str]:
     """Return the notes on margins; an empty list if no distance has an effect."""
-    how = given.job.aggregation
-    if isinstance(how, ByModel):
+    aggregation = partitioned.job.aggregation
+    if isinstance(aggregation, ByModel):
         return [OWN]
-    if not isinstance(how, Shifting):
+    if not isinstance(aggregation, Shifting):
         return []
-    asked = given.asked["delta"]
-    if not how.acts(asked, given.asked["importance"]).any():
+    requests = partitioned.asked["delta"]
+    if not aggregation.acts(requests, partitioned.asked["importance"]).any():
         return []
-    if how.margin == 0:
+    if aggregation.margin == 0:
         return [WARNING]
-    exact = how.exact(asked, given.asked["importance"]) & ~np.isnan(given.X)
-    few = list(_few(given, how, asked, exact))
+    exact = aggregation.exact(requests, partitioned.asked["importance"]) & ~np.isnan(
+        partitioned.X
+    )
+    few = list(_list_narrow_margins(partitioned, aggregation, requests, exact))
     return [NOTE if exact.any() and not few else ASKED, *few]
 
 
-def _steps(given: PartitionedTable, how: Shifting, asked: Floats) -> Floats:
+def _find_steps(
+    partitioned: PartitionedTable, shifting: Shifting, distances: Floats
+) -> Floats:
     """Return the step of each attribute (d,) with exact distances; 0 for others."""
-    X = given.X
-    exact = how.exact(asked, given.asked["importance"]) & ~np.isnan(X)
-    steps = np.zeros(asked.shape[1])
-    if how.margin is None:
-        spread = given.scale.spread
+    X = partitioned.X
+    exact = shifting.exact(distances, partitioned.asked["importance"]) & ~np.isnan(X)
+    steps = np.zeros(distances.shape[1])
+    if shifting.margin is None:
+        spread = partitioned.scale.spread
         for j in np.flatnonzero(exact.any(axis=0)):
             steps[j] = find_step_in_deviations(
-                present_values(X[:, j]), float(spread[j])
+                select_present(X[:, j]), float(spread[j])
             )
     return steps
 
 
-def _few(
-    given: PartitionedTable, how: Shifting, asked: Floats, exact: Bool
+def _list_narrow_margins(
+    partitioned: PartitionedTable, shifting: Shifting, distances: Floats, exact: Bool
 ) -> Iterator[str]:
     """Warn of each attribute whose margin spans too few possible values."""
-    spread, steps = given.scale.spread, _steps(given, how, asked)
-    for j, name in enumerate(given.names):
+    spread, steps = (
+        partitioned.scale.spread,
+        _find_steps(partitioned, shifting, distances),
+    )
+    for j, name in enumerate(partitioned.names):
         if spread[j] == 0 or not exact[:, j].any():
             continue
-        label = get_column(given.labels_of_numbers, j)
-        wide = compute_margin_widths(label, asked[:, j], how.margin, float(steps[j]))
+        label = get_column(partitioned.labels_of_numbers, j)
+        wide = compute_margin_widths(
+            label, distances[:, j], shifting.margin, float(steps[j])
+        )
         narrowest = float(wide[label[exact[:, j]]].min())
         step = find_step_in_deviations(
-            present_values(given.X[:, j]), float(spread[j]), narrowest
+            select_present(partitioned.X[:, j]), float(spread[j]), narrowest
         )
         spans = narrowest / step + ROUNDING
         if spans < ENOUGH:
-            yield _warned(name, int(spans) + 1)
+            yield _describe_narrow_margin(name, int(spans) + 1)
 
 
-def _warned(name: str, most: int) -> str:
-    values = "possible value" if most == 1 else "possible values"
+def _describe_narrow_margin(name: str, count: int) -> str:
+    values = "possible value" if count == 1 else "possible values"
     return (
-        f"WARNING: {name!r}: the secret margin spans at most {most} {values}. Where a "
+        f"WARNING: {name!r}: the secret margin spans at most {count} {values}. Where a "
         "wish decides, who subtracts distances from a published value has at most "
-        f"{most} on either side of it, one of them an original, and may be left with "
+        f"{count} on either side of it, one of them an original, and may be left with "
         "that one alone. Set a wider margin under [aggregation], or aggregate by the "
         "mean."
     )

@@ -13,11 +13,11 @@ import numpy as np
 
 from aggopt.core.randomness import BITS, derive_seed, make_secret, require_secret
 from aggopt.core.validation import Floats
+from aggopt.data.context.units import RecordUnits
 from aggopt.data.table import Table
 from aggopt.job import Job, Mean
-from aggopt.partition.shared.result import Block
+from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable, aggregate_table
-from aggopt.pipeline.aggregate.unit_values import copy_to_records
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.inputs import Progress, read_table
@@ -27,7 +27,7 @@ Part = tuple[PartitionedTable, AggregatedTable]
 
 
 def mask_units_and_records(
-    data: Any, job: Job, on_progress: Progress, known: str | None
+    data: Any, job: Job, on_progress: Progress, secret: str | None
 ) -> Part:
     """Return the table, grouped by both kinds of attributes, and its published values.
 
@@ -39,14 +39,16 @@ def mask_units_and_records(
         As `aggopt.mask`.
     """
     job = job.contained()
-    own = make_secret() if known is None else require_secret(known)
+    own_secret = make_secret() if secret is None else require_secret(secret)
     table, _ = read_table(data, job)
     parts = []
     for number, part in enumerate(split_job(job, table)):
-        apart = f"{derive_seed(own, f'part {number}'):0{BITS // 4}x}"
-        given = partition_table(data, part, on_progress, known=apart)
-        parts.append(copy_to_records(given, aggregate_table(given, on_progress)))
-    return _join_parts(table, job, own, parts)
+        apart = f"{derive_seed(own_secret, f'part {number}'):0{BITS // 4}x}"
+        partitioned = partition_table(data, part, on_progress, secret=apart)
+        parts.append(
+            copy_to_records(partitioned, aggregate_table(partitioned, on_progress))
+        )
+    return _join_parts(table, job, own_secret, parts)
 
 
 def split_job(job: Job, table: Table) -> tuple[Job, ...]:
@@ -62,67 +64,109 @@ def split_job(job: Job, table: Table) -> tuple[Job, ...]:
         return (job,)
     one = tuple(name for name in names if name in of_units)
     other = tuple(name for name in names if name not in of_units)
-    return _of(job, table, one, other), _of(job, table, other, one)
+    return _restrict_job(job, table, one, other), _restrict_job(job, table, other, one)
 
 
-def _of(job: Job, table: Table, names: Sequence[str], left: Sequence[str]) -> Job:
+def _restrict_job(
+    job: Job, table: Table, names: Sequence[str], left: Sequence[str]
+) -> Job:
     """Return the job that masks the attributes `names`, and drops those in `left`."""
-    roles, how = job.roles, job.aggregation
+    roles, aggregation = job.roles, job.aggregation
     numbers = [name for name in names if name not in table.domains]
     if not numbers:
-        how = Mean(categories=how.categories)
+        aggregation = Mean(categories=aggregation.categories)
     if len(numbers) == len(names):
-        how = how.model_copy(update={"categories": None})
+        aggregation = aggregation.model_copy(update={"categories": None})
     masked = {"quasi_identifier": names, "identifier": (*roles.identifier, *left)}
-    types = {name: said for name, said in job.attributes.items() if name not in left}
+    types = {
+        name: section for name, section in job.attributes.items() if name not in left
+    }
     of_units = set(names) <= set(job.units.attributes)
     units = job.units.model_copy(update={"attributes": names if of_units else ()})
     update = {"roles": roles.model_copy(update=masked), "attributes": types}
-    return job.model_copy(update={**update, "aggregation": how, "units": units})
+    return job.model_copy(update={**update, "aggregation": aggregation, "units": units})
 
 
-def _join_parts(table: Table, job: Job, own: str, parts: Sequence[Part]) -> Part:
+def _join_parts(table: Table, job: Job, secret: str, parts: Sequence[Part]) -> Part:
     """Return both parts as one, the attributes in the order of the job."""
-    names, whole = job.roles.quasi_identifier, table.matrix()
-    values, kept = np.empty(whole.shape), np.full(whole.shape, True)
+    names, matrix = job.roles.quasi_identifier, table.matrix()
+    values, is_kept = np.empty(matrix.shape), np.full(matrix.shape, True)
     blocks, at = [], []
-    for given, masked in parts:
-        columns = [names.index(name) for name in given.job.roles.quasi_identifier]
+    for partitioned, masked in parts:
+        columns = [names.index(name) for name in partitioned.job.roles.quasi_identifier]
         values[:, columns] = masked.values
-        if given.kept is not None:
-            kept[:, columns] = given.kept
-        at.append([table.numeric.index(name) for name in given.names])
-        for block in given.blocks:
+        if partitioned.kept is not None:
+            is_kept[:, columns] = partitioned.kept
+        at.append([table.numeric.index(name) for name in partitioned.names])
+        for block in partitioned.blocks:
             places = tuple(columns[j] for j in block.columns)
             blocks.append(Block(places, block.partition))
-    every = [given for given, _ in parts]
+    every = [partitioned for partitioned, _ in parts]
     *_, last = every
-    found = {n: c for _, masked in parts for n, c in masked.certificates.items()}
-    ordered = sorted(found, key=lambda name: names.index(name.split(", ")[0]))
-    made = replace(
+    certificates = {n: c for _, masked in parts for n, c in masked.certificates.items()}
+    ordered = sorted(certificates, key=lambda name: names.index(name.split(", ")[0]))
+    joined = replace(
         last,
         job=job,
         table=table,
-        whole=whole,
-        records=whole,
+        whole=matrix,
+        records=matrix,
         blocks=tuple(blocks),
-        asked=_asked(every, at, (len(whole), len(table.numeric))),
-        reasons=tuple(dict.fromkeys(why for given in every for why in given.reasons)),
-        secret=own,
-        kept=None if kept.all() else kept,
+        asked=_join_requests(every, at, (len(matrix), len(table.numeric))),
+        reasons=tuple(
+            dict.fromkeys(why for partitioned in every for why in partitioned.reasons)
+        ),
+        secret=secret,
+        kept=None if is_kept.all() else is_kept,
     )
     notes = tuple(note for _, masked in parts for note in masked.notes)
-    return made, AggregatedTable(values, {name: found[name] for name in ordered}, notes)
+    return joined, AggregatedTable(
+        values, {name: certificates[name] for name in ordered}, notes
+    )
 
 
-def _asked(
+def _join_requests(
     every: Sequence[PartitionedTable],
     at: Sequence[Sequence[int]],
     shape: tuple[int, int],
 ) -> dict[str, Floats]:
     """Return the requests of records for each number, (n, p)."""
-    found: dict[str, Floats] = {}
-    for given, places in zip(every, at, strict=True):
-        for name, asked in given.asked.items():
-            found.setdefault(name, np.zeros(shape))[:, places] = asked
-    return found
+    requests: dict[str, Floats] = {}
+    for partitioned, places in zip(every, at, strict=True):
+        for name, values in partitioned.asked.items():
+            requests.setdefault(name, np.zeros(shape))[:, places] = values
+    return requests
+
+
+def copy_to_records(
+    partitioned: PartitionedTable, masked: AggregatedTable
+) -> tuple[PartitionedTable, AggregatedTable]:
+    """Return the masked values of units for each of their records.
+
+    The certificates remain those of the units.
+    """
+    units = partitioned.units
+    if units is None or units.records is None:
+        return partitioned, masked
+    unit_of_record = units.of
+    table, strata = units.records, partitioned.strata
+    matrix = replace(
+        partitioned,
+        table=table,
+        whole=table.matrix(),
+        blocks=tuple(_copy_block(block, units) for block in partitioned.blocks),
+        asked={
+            name: values[unit_of_record] for name, values in partitioned.asked.items()
+        },
+        kept=None if partitioned.kept is None else partitioned.kept[unit_of_record],
+        strata=None
+        if strata is None
+        else replace(strata, labels=strata.labels[unit_of_record]),
+        units=RecordUnits(unit_of_record),
+    )
+    return matrix, replace(masked, values=masked.values[unit_of_record])
+
+
+def _copy_block(block: Block, units: RecordUnits) -> Block:
+    labels = block.labels[units.of]
+    return replace(block, partition=Partition(labels, block.partition.evidence))

@@ -23,10 +23,10 @@ AT_ONCE = 1000  # records linked at once if a release is only tried: .1 s
 def measure_if_varying(
     original: Table,
     released: Table,
-    asked: dict[str, Floats],
+    requests: dict[str, Floats],
     extra: Mapping[str, Measure] = MappingProxyType({}),
     *,
-    whole: int = WHOLE,
+    linked_at_once: int = WHOLE,
 ) -> Assessment | None:
     """Return the measures of a release; None if no quasi-identifier varies.
 
@@ -38,7 +38,9 @@ def measure_if_varying(
     if (X[rows][:1] == X[rows]).all():
         return None
     try:
-        return measure_release(original, released, asked, whole=whole, extra=extra)
+        return measure_release(
+            original, released, requests, linked_at_once=linked_at_once, extra=extra
+        )
     except TableError:
         if rows.all():
             raise
@@ -50,21 +52,23 @@ def find_complete(before: Floats, after: Floats) -> Bool:
     return np.asarray(~(np.isnan(before) | np.isnan(after)).any(axis=1))
 
 
-def _without_holes(
-    original: Table, released: Table, asked: dict[str, Floats]
+def _select_complete_records(
+    original: Table, released: Table, requests: dict[str, Floats]
 ) -> tuple[Table, Table, dict[str, Floats]]:
     """Return the complete records before and after masking, and their requests."""
     rows = find_complete(original.matrix(), released.matrix())
     if rows.all():
-        return original, released, asked
+        return original, released, requests
     one, other = (
         replace(table, frame=table.frame[np.flatnonzero(rows)])
         for table in (original, released)
     )
-    return one, other, {name: wish[rows] for name, wish in asked.items()}
+    return one, other, {name: wish[rows] for name, wish in requests.items()}
 
 
-def attacker_knowledge(original: Table, released: Table) -> dict[str, Labels | None]:
+def find_attacker_knowledge(
+    original: Table, released: Table
+) -> dict[str, Labels | None]:
     """Return an attacker's knowledge of each record besides its masked attributes.
 
     `known` is the class (n,) of records that share the strata, and the sampling weight
@@ -92,9 +96,9 @@ def attacker_knowledge(original: Table, released: Table) -> dict[str, Labels | N
 def measure_release(
     original: Table,
     released: Table,
-    asked: dict[str, Floats],
+    complete_requests: dict[str, Floats],
     *,
-    whole: int = WHOLE,
+    linked_at_once: int = WHOLE,
     extra: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Assessment:
     """Return the measures of a release; SL uses the requests of records, if any.
@@ -103,7 +107,7 @@ def measure_release(
     Requests are then in weighted standard deviations, and SL in unweighted ones.
 
     All attributes have equal weights, regardless of the job, so that releases of one
-    table can be compared.  More than `whole` records are linked in blocks: see
+    table can be compared.  More than `linked_at_once` records are linked in blocks: see
     `aggopt.measure.linkage`.  Records that miss a quasi-identifier are left out.
 
     An attacker knows the strata and the weights that are published, and searches the
@@ -116,19 +120,25 @@ def measure_release(
         No attribute varies; or a category is released as a value that is neither in the
         original nor in its order or tree.
     """
-    original, released, asked = _without_holes(original, released, asked)
-    given: dict[str, Any] = {"whole": whole, "extra": extra}
-    given |= attacker_knowledge(original, released)
+    original, released, complete_requests = _select_complete_records(
+        original, released, complete_requests
+    )
+    settings: dict[str, Any] = {"whole": linked_at_once, "extra": extra}
+    settings |= find_attacker_knowledge(original, released)
     weights, X = read_scaled_weights(original), original.matrix()
-    if asked:
-        importance = asked["importance"]
-        given["importance"] = importance if importance.any() else 1.0
+    if complete_requests:
+        importance = complete_requests["importance"]
+        settings["importance"] = importance if importance.any() else 1.0
         numbers = X[:, original.places]
-        given["delta"] = to_unweighted_spreads(asked["delta"], numbers, weights)
+        settings["delta"] = to_unweighted_spreads(
+            complete_requests["delta"], numbers, weights
+        )
     if not original.domains:
-        return assess(X, released.matrix(), weights=weights, **given)
+        return assess(X, released.matrix(), weights=weights, **settings)
     names = list(original.roles.quasi_identifier)
     one, other = (table.frame.select(names) for table in (original, released))
-    types = {name: replace(how, weight=1.0) for name, how in original.types.items()}
+    types = {
+        name: replace(declared, weight=1.0) for name, declared in original.types.items()
+    }
     tables = one.to_native(), other.to_native()
-    return assess(*tables, types, weights=weights, **given)
+    return assess(*tables, types, weights=weights, **settings)

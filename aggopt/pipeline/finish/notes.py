@@ -1,30 +1,119 @@
-"""Notes of a release: what its user should know of the published values."""
+"""Notes of a release on its values, its certificates and its loss."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from aggopt.core.column_names import list_confusable_names
 from aggopt.core.deadline import LONGEST
 from aggopt.core.plural import plural
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
+from aggopt.data.context.units import find_repeated_identifiers
 from aggopt.data.table import Table
-from aggopt.errors import attribute_sections
+from aggopt.errors import PrivacyError, attribute_sections
 from aggopt.job import Job
 from aggopt.job.earlier_section import EarlierGroups
+from aggopt.job.measures_section import Measures
 from aggopt.measure import Assessment
 from aggopt.partition.registry import PARTITIONERS
+from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
+from aggopt.pipeline.aggregate.by_stratum import describe_strata
+from aggopt.pipeline.aggregate.margins import (
+    HARMLESS,
+    describe_margins,
+    describe_nearer_values,
+)
+from aggopt.pipeline.finish.evaluate import Evaluation
+from aggopt.pipeline.finish.rounding import describe_rounding_effects
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.validate.infeasibility import explain_single_group
 from aggopt.pipeline.waves.wave import LaterWave
+from aggopt.release.audit.changes import WaveChanges
 from aggopt.release.block_names import partition_certificates, partition_names
+from aggopt.release.drift import Drift
 from aggopt.solvers import Certificate, Status
+
+
+class ReleaseNotes(NamedTuple):
+    """Notes of a release, the urgent ones first and the trivial ones last.
+
+    Attributes
+    ----------
+    all
+        The notes in their order.
+    urgent, trivial
+        How many of them are urgent, and how many are trivial.
+    """
+
+    all: tuple[str, ...]
+    urgent: int
+    trivial: int
+
+
+def collect_notes(
+    partitioned: PartitionedTable,
+    aggregated: AggregatedTable,
+    evaluation: Evaluation,
+    drifts: Mapping[str, Drift],
+    wave: WaveChanges | None,
+) -> ReleaseNotes:
+    """Return the notes of a release; raises as `describe_loss`.
+
+    `drifts` are the changes by rounding, and `wave` those that a later wave shows.
+    """
+    job, table = partitioned.job, partitioned.table
+    audit, measures = evaluation.audit, evaluation.measures
+    published = evaluation.originals.after
+    numbers = partitioned.of_numbers(published)
+    changes = (
+        describe_uncounted_changes(job, partitioned.wave)
+        if wave is None
+        else (wave.note,)
+    )
+    about_margins = describe_margins(partitioned)
+    urgent = (
+        *audit.disclosures,
+        *(note for note in about_margins if note not in HARMLESS),
+        *changes,
+        *map(str, find_repeated_identifiers(table)),
+        *describe_exceeded_ranges(partitioned, numbers),
+        *describe_loss(measures, job.measures),
+        *(partitioned.strata.notes if partitioned.strata else ()),
+        *(audit.missing.notes if audit.missing else ()),
+        *describe_incomplete_records(evaluation.complete, measures),
+    )
+    others = (
+        *describe_certificates(partitioned, aggregated.certificates),
+        *audit.notes,
+        *aggregated.notes,
+        *describe_nearer_values(partitioned, numbers),
+        *describe_rounding_effects(partitioned, aggregated.values, published, drifts),
+        *describe_spanning_entries(evaluation.released, job),
+        *describe_sampling_weights(job, partitioned.weights),
+        *describe_strata(job, partitioned.strata),
+        *about_margins,
+    )
+    trivial = (
+        *partitioned.reasons,
+        *list_confusable_names(table.frame.columns),
+        *describe_index(partitioned),
+    )
+    notes = (*urgent, *(note for note in others if note not in urgent), *trivial)
+    return ReleaseNotes(notes, len(urgent), len(trivial))
 
 
 def explain_stop(certificate: Certificate, job: Job) -> str:
     """Return the reason why optimality is not proven, if the job has no limit."""
-    how = job.aggregation
+    aggregation = job.aggregation
     stopped = certificate.judge and certificate.status.is_open
-    if not stopped or getattr(how, "time_limit", None) or getattr(how, "options", None):
+    if (
+        not stopped
+        or getattr(aggregation, "time_limit", None)
+        or getattr(aggregation, "options", None)
+    ):
         return ""
     if certificate.status is Status.LIMIT:
         return (
@@ -38,9 +127,11 @@ def explain_stop(certificate: Certificate, job: Job) -> str:
     )
 
 
-def note_on_uncounted_changes(job: Job, given: LaterWave | None) -> tuple[str, ...]:
-    """Say that changes were not counted, where the job names no earlier table."""
-    if given is not None or not isinstance(job.partition, EarlierGroups):
+def describe_uncounted_changes(
+    job: Job, later_wave: LaterWave | None
+) -> tuple[str, ...]:
+    """Note that changes were not counted if the job names no earlier table."""
+    if later_wave is not None or not isinstance(job.partition, EarlierGroups):
         return ()
     return (
         "Whose values changed since the earlier release was not counted: who has both "
@@ -61,21 +152,23 @@ CUT_SHORT = (
 NAMES = (nw.String, nw.Categorical, nw.Enum)  # types whose entries may span lines
 
 
-def note_on_certificates(
-    given: PartitionedTable, certificates: dict[str, Certificate]
+def describe_certificates(
+    partitioned: PartitionedTable, certificates: dict[str, Certificate]
 ) -> list[str]:
     """Note constant attributes, open or claimed certificates, and a single group."""
-    constant = given.constant
+    constant = partitioned.constant
     notes = [
         f"{name!r} has one value only: kept as it is, weight zero."
-        for name, same in zip(given.job.roles.quasi_identifier, constant, strict=True)
+        for name, same in zip(
+            partitioned.job.roles.quasi_identifier, constant, strict=True
+        )
         if same
     ]
-    grouped = partition_certificates(given.blocks, given.job)
+    grouped = partition_certificates(partitioned.blocks, partitioned.job)
     of_groups = {f"groups of {name}": grouped[name] for name in grouped}
     notes += [
         f"{name!r}: {certificate.solver} {certificate.status}."
-        f"{explain_stop(certificate, given.job)}"
+        f"{explain_stop(certificate, partitioned.job)}"
         for name, certificate in (of_groups | certificates).items()
         if certificate.status in CUT_SHORT
     ]
@@ -84,12 +177,12 @@ def note_on_certificates(
         for name, certificate in (of_groups | certificates).items()
         if certificate.claimed
     ]
-    return [*notes, *_note_on_single_group(given, constant)]
+    return [*notes, *_describe_single_group(partitioned, constant)]
 
 
-def note_on_index(given: PartitionedTable) -> list[str]:
+def describe_index(partitioned: PartitionedTable) -> list[str]:
     """Say that the index of a pandas table is kept, if it is."""
-    if not given.table.keeps_index:
+    if not partitioned.table.keeps_index:
         return []
     return [
         "The index of the pandas table is kept in release.table, with all that it says "
@@ -97,37 +190,43 @@ def note_on_index(given: PartitionedTable) -> list[str]:
     ]
 
 
-def _note_on_single_group(given: PartitionedTable, constant: Bool) -> list[str]:
+def _describe_single_group(partitioned: PartitionedTable, constant: Bool) -> list[str]:
     """Return a note if all records have one value although the originals differ."""
-    n = len(given.whole)
-    if n < 2 * given.job.privacy.k:
+    n = len(partitioned.whole)
+    if n < 2 * partitioned.job.privacy.k:
         return [f"All {n} records form one group: there are fewer than 2k."]
-    alone = given.blocks[0].groups == 1
-    why = explain_single_group(given.held, given.job.privacy) if alone else None
+    alone = partitioned.blocks[0].groups == 1
+    why = (
+        explain_single_group(partitioned.held, partitioned.job.privacy)
+        if alone
+        else None
+    )
     if why:
         return [f"{why.problem} To fix: {why.fix}"]
     return [
         f"{', '.join(map(repr, names))}: all {n} records form one group."
         for names, block in zip(
-            partition_names(given.blocks, given.job), given.blocks, strict=True
+            partition_names(partitioned.blocks, partitioned.job),
+            partitioned.blocks,
+            strict=True,
         )
         if block.groups == 1 and not constant[list(block.columns)].all()
     ]
 
 
-def note_on_incomplete_records(rows: Bool, measures: Assessment | None) -> list[str]:
+def describe_incomplete_records(rows: Bool, measures: Assessment | None) -> list[str]:
     """Say how many records (n,) the measures are of, if not of all."""
     if rows.all():
         return []
     what = "Linkage, disclosure, loss and satisfaction are "
-    of = f"of {len(rows)} records of which nothing is missing, before and after"
+    counted = f"of {len(rows)} records of which nothing is missing, before and after"
     proofs = "certificates are of all values that are there."
     if measures is None:
-        return [f"{what}not measured: there are {rows.sum()} {of}; {proofs}"]
-    return [f"{what}measured on the {rows.sum()} {of}; {proofs}"]
+        return [f"{what}not measured: there are {rows.sum()} {counted}; {proofs}"]
+    return [f"{what}measured on the {rows.sum()} {counted}; {proofs}"]
 
 
-def note_on_spanning_entries(released: Table, job: Job) -> list[str]:
+def describe_spanning_entries(released: Table, job: Job) -> list[str]:
     """Return notes on the setting that reads CSV entries that span several lines."""
     if job.input.multiline:
         return []
@@ -141,33 +240,33 @@ def note_on_spanning_entries(released: Table, job: Job) -> list[str]:
     ]
 
 
-def note_on_exceeded_ranges(given: PartitionedTable, Y: Floats) -> list[str]:
+def describe_exceeded_ranges(partitioned: PartitionedTable, Y: Floats) -> list[str]:
     """Return a note on values Y (n, p) outside the originals' range, with a remedy."""
-    lowest, highest = np.fmin.reduce(given.X), np.fmax.reduce(given.X)
+    lowest, highest = np.fmin.reduce(partitioned.X), np.fmax.reduce(partitioned.X)
     counts = ((lowest > Y) | (highest < Y)).sum(axis=0)
     if not counts.any():
         return []
     beyond = ", ".join(
         f"{name!r} {count}"
-        for name, count in zip(given.names, counts, strict=True)
+        for name, count in zip(partitioned.names, counts, strict=True)
         if count
     )
-    said = (
+    note = (
         f"Released values outside the range of the originals, of {len(Y)} each: "
         f"{beyond}."
     )
-    clocks = given.table.clocks
+    clocks = partitioned.table.clocks
     negative = [
         name
-        for j, name in enumerate(given.names)
+        for j, name in enumerate(partitioned.names)
         if name not in clocks and lowest[j] >= 0 and (Y[:, j] < 0).any()
     ]
     if negative:
-        said += (
+        note += (
             f" Below 0, where no original is: {', '.join(map(repr, negative))}; "
             f"lower = 0 under {attribute_sections(negative)} keeps values from 0 up."
         )
-    return [said]
+    return [note]
 
 
 MERGING = (
@@ -177,12 +276,12 @@ MERGING = (
 )
 
 
-def note_on_sampling_weights(job: Job, weights: Floats | None) -> list[str]:
+def describe_sampling_weights(job: Job, weights: Floats | None) -> list[str]:
     """Return a note on the use of weights; nothing if all weights are equal."""
     if weights is None:
         return []
     method = PARTITIONERS.of(job.partition)
-    made = (
+    use = (
         "groups, means and losses are by weight"
         if method.weighs
         else f"means and losses are by weight; {method.name!r} makes groups without "
@@ -190,12 +289,64 @@ def note_on_sampling_weights(job: Job, weights: Floats | None) -> list[str]:
     )
     (name,) = job.roles.weight
     counted = "units" if job.roles.unit else "records"
-    said = f"{name!r} weighs records: {made}. k counts {counted}, whatever they weigh."
-    return [said, *([MERGING] if _merges_for_dominance(job) else [])]
+    note = f"{name!r} weighs records: {use}. k counts {counted}, whatever they weigh."
+    return [note, *([MERGING] if _is_merged_for_dominance(job) else [])]
 
 
-def _merges_for_dominance(job: Job) -> bool:
+def _is_merged_for_dominance(job: Job) -> bool:
     """Whether groups are merged for the weights, and for nothing else."""
     repair, only = job.privacy.repair, not (job.privacy.models or job.roles.unit)
     merges = repair is not None and repair.method == "merge"
     return merges and only and job.weights.dominance < 1
+
+
+NOTED = 0.8  # of the sum of squares: the rest tells little of single records
+ADVICE = (
+    "group fewer attributes together (attributes under [partition]), choose a smaller "
+    "k, or another method; aggopt choose compares them"
+)
+
+
+def describe_loss(measures: Assessment | None, limits: Measures) -> list[str]:
+    """Return a note on a loss above 80 %, if the job sets no limit for it.
+
+    Raises
+    ------
+    PrivacyError
+        The loss is larger than the job allows, or could not be measured.
+    """
+    problem = explain_excessive_loss(measures, limits)
+    if problem is not None:
+        way = "leave largest_loss out under [measures]" if measures is None else ADVICE
+        raise PrivacyError(problem, fix=f"nothing was written; {way}.")
+    if limits.largest_loss is not None or measures is None or measures.il <= NOTED:
+        return []
+    return [f"{_describe_measured_loss(measures)}. To lose less: {ADVICE}."]
+
+
+def explain_excessive_loss(measures: Assessment | None, limits: Measures) -> str | None:
+    """Return the reason why the loss may exceed the job's limit, or None."""
+    limit = limits.largest_loss
+    if limit is None:
+        return None
+    if measures is None:
+        return (
+            f"largest_loss = {limit:g} is asked for, and too few records are complete "
+            "to measure the loss."
+        )
+    if measures.il <= limit:
+        return None
+    loss = _describe_measured_loss(measures)
+    return f"{loss}, and largest_loss = {limit:g} allows {_format_percent(limit)}."
+
+
+def _describe_measured_loss(measures: Assessment) -> str:
+    return (
+        f"The release loses {_format_percent(measures.il)} of the sum of squares (IL) "
+        "of "
+        f"{plural(measures.n, 'record')}"
+    )
+
+
+def _format_percent(share: float) -> str:
+    return f"{100 * share:.2f} %"

@@ -1,4 +1,4 @@
-"""The partition and the repair that a job names, with their arguments."""
+"""The methods of a job for its groups, with their arguments and requirements."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,36 +7,47 @@ from typing import Any, TypeVar
 import numpy as np
 
 from aggopt.core.validation import Floats
-from aggopt.data.context.confidential import Confidential, list_requirements
+from aggopt.data.context.confidential import (
+    Confidential,
+    list_requirements,
+    read_confidential_attributes,
+)
+from aggopt.data.context.units import RecordUnits
+from aggopt.data.context.weights import SamplingWeights
+from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.job import Job, Privacy
 from aggopt.partition._in_blocks import call_with_progress
 from aggopt.partition.registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
 from aggopt.partition.shared.result import Block, Partition
+from aggopt.pipeline.prepare.prepared_table import PreparedTable
 from aggopt.privacy.closeness import suppress_constant_warnings
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.requirement import Requirement
+from aggopt.release.audit.dominance import make_dominance_requirements
 from aggopt.repair.registry import REPAIRS, RepairInput
 
 Kind = TypeVar("Kind", bound=Requirement)
 
 
 def make_partitioner(
-    job: Job, held: Sequence[Confidential]
+    job: Job, confidential: Sequence[Confidential]
 ) -> str | Callable[..., Partition]:
     """Return the function of the job's partition, with its confidential attributes."""
-    how = job.partition
-    method = PARTITIONERS.of(how)
+    partition = job.partition
+    method = PARTITIONERS.of(partition)
     if method.confides is ConfidentialUse.NONE:
-        return how.function if how.own is None else method.function
+        return partition.function if partition.own is None else method.function
 
     def divide(
         X: Floats | Encoded, k: int, *, progress: Any, **settings: Any
     ) -> Partition:
-        confidential_settings = _confidential_arguments(method, job.privacy, held)
+        confidential_settings = _make_confidential_arguments(
+            method, job.privacy, confidential
+        )
         with suppress_constant_warnings():
-            made: Partition = call_with_progress(
+            partition: Partition = call_with_progress(
                 method.function,
                 X,
                 k=k,
@@ -44,19 +55,19 @@ def make_partitioner(
                 **settings,
                 **confidential_settings,
             )
-        return made
+        return partition
 
     return divide
 
 
-def _confidential_arguments(
-    method: Partitioner, privacy: Privacy, held: Sequence[Confidential]
+def _make_confidential_arguments(
+    method: Partitioner, privacy: Privacy, confidential: Sequence[Confidential]
 ) -> dict[str, Any]:
     """Return a method's arguments for confidential attributes and requirements."""
     if "t" in method.guarantees:
-        return {"confidential": _places(held), "t": privacy.t}
+        return {"confidential": _rank_confidential(confidential), "t": privacy.t}
     return {
-        "confidential": _of_kind(held, Diversity)[0].codes,
+        "confidential": _select_requirements(confidential, Diversity)[0].codes,
         "l": privacy.l,
         "diversity": privacy.diversity,
         "levels": "values",
@@ -67,7 +78,7 @@ def repair_block(
     block: Block,
     X: Floats | Encoded,
     job: Job,
-    held: Sequence[Confidential],
+    confidential: Sequence[Confidential],
     on_progress: Any,
     more: Sequence[Requirement] = (),
     weights: Floats | None = None,
@@ -77,40 +88,54 @@ def repair_block(
     A bound that the partition proved for all groups of k holds for repaired groups
     too, and is kept if it is the highest.  Records may have `weights` (n,).
     """
-    how = job.privacy.repair
-    if how is None or block.partition.interrupted:
+    repair = job.privacy.repair
+    if repair is None or block.partition.interrupted:
         return block
-    bound, asked = _bound_of_start(block, job), (*list_requirements(held), *more)
-    given = RepairInput(X, job.privacy.k, asked, bound, on_progress, weights)
-    made = REPAIRS.of(how).function(given, block.labels, how)
-    return block if made is None else replace(block, partition=made)
+    bound, requirements = (
+        _find_start_bound(block, job),
+        (*list_requirements(confidential), *more),
+    )
+    repair_input = RepairInput(
+        X, job.privacy.k, requirements, bound, on_progress, weights
+    )
+    partition = REPAIRS.of(repair).function(repair_input, block.labels, repair)
+    return block if partition is None else replace(block, partition=partition)
 
 
-def _bound_of_start(block: Block, job: Job) -> float | None:
+def _find_start_bound(block: Block, job: Job) -> float | None:
     """Return the proven bound on the loss of any groups of k, on z-scores.
 
     None if the bound refers to another cost, or to whole-number centroids.
     """
-    how = job.partition
-    plain = getattr(how, "cost", "sse") == "sse"
-    own = PARTITIONERS.of(how).bound is Bound.OWN
-    if not (own and plain) or getattr(how, "centroids", "any") != "any":
+    partition = job.partition
+    plain = getattr(partition, "cost", "sse") == "sse"
+    is_own_bound = PARTITIONERS.of(partition).bound is Bound.OWN
+    if not (is_own_bound and plain) or getattr(partition, "centroids", "any") != "any":
         return None
     return block.certificate.bound
 
 
-def _of_kind(held: Sequence[Confidential], kind: type[Kind]) -> list[Kind]:
+def _select_requirements(
+    confidential: Sequence[Confidential], kind: type[Kind]
+) -> list[Kind]:
     """Return the requirements of one privacy model."""
-    return [each for each in list_requirements(held) if isinstance(each, kind)]
+    return [
+        requirement
+        for requirement in list_requirements(confidential)
+        if isinstance(requirement, kind)
+    ]
 
 
-def _places(held: Sequence[Confidential]) -> Any:
+def _rank_confidential(confidential: Sequence[Confidential]) -> Any:
     """Return ranks of confidential values, (n,) of one attribute or (n, c)."""
-    ranks = [each.distance.place for each in _of_kind(held, Closeness)]
+    ranks = [
+        requirement.distance.place
+        for requirement in _select_requirements(confidential, Closeness)
+    ]
     return ranks[0] if len(ranks) == 1 else np.stack(ranks, axis=1)
 
 
-def weight_arguments(
+def make_weight_arguments(
     job: Job, weights: Floats | None, *, apart: bool = False
 ) -> dict[str, Any]:
     """Return the arguments that pass weights (n,) to a partition.
@@ -123,3 +148,57 @@ def weight_arguments(
     keeps = PARTITIONERS.of(job.partition).dominates and not apart
     dominance = {"dominance": job.weights.dominance} if keeps else {}
     return {"weights": weights, **dominance}
+
+
+def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
+    """Return the confidential attributes if anything is required of them.
+
+    Raises
+    ------
+    TableError, JobError
+        As `read_confidential_attributes`.
+    InfeasibleInputError
+        No groups satisfy the job's requirements.
+    """
+    confidential = read_confidential_attributes(
+        table.frame, table.roles, job.privacy, decimal
+    )
+    for requirement in list_requirements(confidential):
+        if refusal := requirement.explain_infeasible(job.privacy.k):
+            raise refusal
+    return confidential
+
+
+def make_unit_requirements(
+    job: Job, units: RecordUnits | None
+) -> tuple[Confidential, ...]:
+    """Return the requirement on the units of records: k distinct ones in a group."""
+    if units is None or units.records is not None:
+        return ()
+    codes = units.of.astype(np.int64)
+    requirement = Diversity("unit", codes, job.privacy.k)
+    return (Confidential("unit", codes, (requirement,)),)
+
+
+def list_dominance_requirements(
+    job: Job, sampling: SamplingWeights | None
+) -> tuple[Confidential, ...]:
+    """Return the requirement on the weights of records: no record dominates a group."""
+    if sampling is None:
+        return ()
+    requirements = make_dominance_requirements(job, sampling.each)
+    if not requirements:
+        return ()
+    codes = np.unique(sampling.each, return_inverse=True)[1].astype(np.int64)
+    return (Confidential(sampling.name, codes, requirements),)
+
+
+def list_group_requirements(
+    prepared: PreparedTable, job: Job
+) -> tuple[Confidential, ...]:
+    """Return what groups are required to keep of each confidential attribute."""
+    return (
+        *read_confidential(prepared.table, job, job.input.decimal),
+        *make_unit_requirements(job, prepared.units),
+        *list_dominance_requirements(job, prepared.sampling),
+    )

@@ -19,22 +19,22 @@ from aggopt.pipeline.partition.methods import repair_block
 from aggopt.pipeline.partition.missing_patterns import (
     IncompletePartition,
     Require,
-    observed_sse,
+    compute_observed_sse,
     partition_by_patterns,
     repair_across_patterns,
 )
 from aggopt.pipeline.partition.strata import (
+    add_stratum_requirement,
     partition_within_strata,
     separate_strata,
-    stratum_requirements,
 )
 from aggopt.pipeline.partition.subsets import (
     OnProgress,
     SubsetPartitioner,
     report_share,
 )
-from aggopt.pipeline.prepare.attribute_blocks import Columns
-from aggopt.pipeline.prepare.value_patterns import find_missing
+from aggopt.pipeline.prepare.job_settings import Columns
+from aggopt.pipeline.prepare.prepared_table import find_missing
 from aggopt.pipeline.validate.missing_values import (
     require_any_published,
     require_no_single_group,
@@ -51,16 +51,16 @@ CUT = (Status.LIMIT, Status.INTERRUPTED, Status.UNPROVEN)
 
 def impute_from_neighbours(incomplete: Encoded) -> Encoded:
     """Return coordinates with missing ones taken from the nearest records."""
-    found = impute_by_neighbours(incomplete.coordinates, incomplete.owner, SEED)
-    return fill_coordinates(incomplete, found)
+    imputed = impute_by_neighbours(incomplete.coordinates, incomplete.owner, SEED)
+    return fill_coordinates(incomplete, imputed)
 
 
 def partition_incomplete(
     incomplete: Encoded,
     columns: Columns,
-    how: SubsetPartitioner,
+    partitioner: SubsetPartitioner,
     job: Job,
-    held: Sequence[Confidential],
+    confidential: Sequence[Confidential],
     repair: OnProgress | None,
     strata: RecordStrata | None = None,
     weights: Floats | None = None,
@@ -81,25 +81,42 @@ def partition_incomplete(
         present leaves one group, which keeps no variance.
     """
     if job.missing.policy == "fill":
-        asked = incomplete, columns, how, job, held, repair, strata, weights
-        return partition_imputed(*asked, units)
-    names, k = job.roles.quasi_identifier, job.privacy.k
-    of = k, columns, how, names, strata, job.strata.jobs, require
-    blocks, kept = found = partition_by_patterns(incomplete, *of)
-    if repair:
-        found = repair_across_patterns(
-            blocks[0], kept, incomplete, job, held, repair, strata, weights
+        return partition_imputed(
+            incomplete,
+            columns,
+            partitioner,
+            job,
+            confidential,
+            repair,
+            strata,
+            weights,
+            units,
         )
-    require(found.kept, names)
-    return found
+    names, k = job.roles.quasi_identifier, job.privacy.k
+    partition = partition_by_patterns(
+        incomplete, k, columns, partitioner, names, strata, job.strata.jobs, require
+    )
+    if repair:
+        partition = repair_across_patterns(
+            partition.blocks[0],
+            partition.kept,
+            incomplete,
+            job,
+            confidential,
+            repair,
+            strata,
+            weights,
+        )
+    require(partition.kept, names)
+    return partition
 
 
 def partition_imputed(
     incomplete: Encoded,
     columns: Columns,
-    how: SubsetPartitioner,
+    partitioner: SubsetPartitioner,
     job: Job,
-    held: Sequence[Confidential],
+    confidential: Sequence[Confidential],
     repair: OnProgress | None,
     strata: RecordStrata | None = None,
     weights: Floats | None = None,
@@ -119,7 +136,7 @@ def partition_imputed(
         One group is left although the variance is to be kept, or groups of several
         strata; or fewer than k units of a stratum have a value of an attribute.
     """
-    divide, settings, on_progress = how
+    divide, settings, on_progress = partitioner
     absent, k = find_missing(incomplete), job.privacy.k
     records = impute_from_neighbours(incomplete)
     names, blocks = job.roles.quasi_identifier, []
@@ -128,41 +145,52 @@ def partition_imputed(
     for done, columns_of in enumerate(columns):
         clock = Deadline(None)
         part = partial(report_share, on_progress, done, len(columns))
-        one, of = (columns_of,), (divide, settings, part)
+        arguments = (divide, settings, part)
         if strata is None:
-            (block,) = partition_blocks(records, k, one, *of, names)
+            (block,) = partition_blocks(records, k, (columns_of,), *arguments, names)
         else:
-            jobs = job.strata.jobs
-            (block,) = partition_within_strata(records, strata, one, k, of, names, jobs)
-        asked = _observed(absent, columns_of, names, k, held, units)
+            (block,) = partition_within_strata(
+                records, strata, (columns_of,), k, arguments, names, job.strata.jobs
+            )
+        requirements = _list_observed_requirements(
+            absent, columns_of, names, k, confidential, units
+        )
         first = block.partition
-        with stratum_requirements(strata) as more:
-            asked += more
+        with add_stratum_requirement(strata) as more:
+            requirements += more
             if repair:
                 near = separate_strata(records, strata)
-                block = repair_block(block, near, job, held, repair, asked, weights)
-                asked += list_requirements(held)
-            made = block, first, records, absent, asked, clock, job, strata, weights
-            merged = _merge_block(*made)
+                block = repair_block(
+                    block, near, job, confidential, repair, requirements, weights
+                )
+                requirements += list_requirements(confidential)
+            merged = _merge_block(
+                block, first, records, absent, requirements, clock, job, strata, weights
+            )
         blocks.append(merged)
     return IncompletePartition(tuple(blocks), ~absent)
 
 
-def _observed(
+def _list_observed_requirements(
     absent: Bool,
     block: Sequence[int],
     names: Sequence[str],
     k: int,
-    held: Sequence[Confidential],
+    confidential: Sequence[Confidential],
     units: Labels | None,
 ) -> list[Requirement]:
     """Return the requirements of groups for the present values of each attribute."""
-    there = [(names[j], ~absent[:, j]) for j in block if absent[:, j].any()]
-    found: list[Requirement] = [Observed(name, own, k, units) for name, own in there]
-    for each in list_requirements(held):
-        if isinstance(each, Dominance):
-            found += [replace(each, weights=each.weights * own) for _, own in there]
-    return found
+    attributes = [(names[j], ~absent[:, j]) for j in block if absent[:, j].any()]
+    requirements: list[Requirement] = [
+        Observed(name, is_present, k, units) for name, is_present in attributes
+    ]
+    for requirement in list_requirements(confidential):
+        if isinstance(requirement, Dominance):
+            requirements += [
+                replace(requirement, weights=requirement.weights * is_present)
+                for _, is_present in attributes
+            ]
+    return requirements
 
 
 def _merge_block(
@@ -170,25 +198,28 @@ def _merge_block(
     first: Partition,
     records: Encoded,
     absent: Bool,
-    asked: Sequence[Requirement],
+    requirements: Sequence[Requirement],
     clock: Deadline,
     job: Job,
     strata: RecordStrata | None,
     weights: Floats | None,
 ) -> Block:
     """Return a block whose groups satisfy all, with what its own values lose."""
-    own, there = records.only(block.columns), ~absent[:, list(block.columns)]
-    near = separate_strata(own, strata)
+    block_records, is_present = (
+        records.only(block.columns),
+        ~absent[:, list(block.columns)],
+    )
+    near = separate_strata(block_records, strata)
     labels = renumber_groups(
-        merge_until_satisfied(near, block.labels, asked, weights=weights)
+        merge_until_satisfied(near, block.labels, requirements, weights=weights)
     )
     ended = {proof.status for proof in (*first.evidence, *block.partition.evidence)}
     merged = labels.max() < first.labels.max()
     if merged and labels.max() == 0:
-        require_no_single_group(block, records, there, job)
+        require_no_single_group(block, records, is_present, job)
     proof = Certificate(
         next((status for status in CUT if status in ended), Status.HEURISTIC),
-        observed_sse(own, labels, there, weights),
+        compute_observed_sse(block_records, labels, is_present, weights),
         None,
         0.0,
         f"{job.partition.method} on imputed values{', then merging' * bool(merged)}",

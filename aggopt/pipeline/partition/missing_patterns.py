@@ -16,15 +16,15 @@ from aggopt.encoding.incomplete import impute_means
 from aggopt.job import Job
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.methods import repair_block
-from aggopt.pipeline.partition.strata import separate_strata, stratum_requirements
+from aggopt.pipeline.partition.strata import add_stratum_requirement, separate_strata
 from aggopt.pipeline.partition.subsets import (
     OnProgress,
     SubsetPartitioner,
     Subsets,
     partition_within,
 )
-from aggopt.pipeline.prepare.attribute_blocks import Columns
-from aggopt.pipeline.prepare.value_patterns import (
+from aggopt.pipeline.prepare.job_settings import Columns
+from aggopt.pipeline.prepare.prepared_table import (
     find_missing,
     join_patterns,
     join_patterns_within_strata,
@@ -55,7 +55,7 @@ def partition_by_patterns(
     incomplete: Encoded,
     k: int,
     columns: Columns,
-    how: SubsetPartitioner,
+    partitioner: SubsetPartitioner,
     names: Sequence[str],
     strata: RecordStrata | None = None,
     jobs: int = 1,
@@ -72,7 +72,7 @@ def partition_by_patterns(
         Nothing of an attribute would be published.
     """
     absent = find_missing(incomplete)
-    kept = ~absent
+    is_kept = ~absent
     if strata is None:
         patterns = [join_patterns(incomplete, absent, k, block) for block in columns]
     else:
@@ -80,21 +80,23 @@ def partition_by_patterns(
             join_patterns_within_strata(incomplete, absent, k, b, strata)
             for b in columns
         ]
-    for block, found in zip(columns, patterns, strict=True):
-        kept[:, list(block)] &= ~found.suppressed
-    require(kept, names)  # before any group is made
+    for block, pattern in zip(columns, patterns, strict=True):
+        is_kept[:, list(block)] &= ~pattern.suppressed
+    require(is_kept, names)  # before any group is made
     pairs = zip(columns, patterns, strict=True)
-    parts = [Subsets(found.labels, kept[:, list(block)]) for block, found in pairs]
-    made = partition_within(incomplete, columns, parts, k, how, names, jobs)
-    return IncompletePartition(made, kept)
+    parts = [
+        Subsets(pattern.labels, is_kept[:, list(block)]) for block, pattern in pairs
+    ]
+    blocks = partition_within(incomplete, columns, parts, k, partitioner, names, jobs)
+    return IncompletePartition(blocks, is_kept)
 
 
 def repair_across_patterns(
     block: Block,
-    kept: Bool,
+    is_kept: Bool,
     incomplete: Encoded,
     job: Job,
-    held: Sequence[Confidential],
+    confidential: Sequence[Confidential],
     on_progress: OnProgress,
     strata: RecordStrata | None = None,
     weights: Floats | None = None,
@@ -105,71 +107,78 @@ def repair_across_patterns(
     patterns are far apart, so that few values are suppressed.
     """
     records = impute_means(incomplete)
-    near = separate_strata(separate_patterns(records, kept), strata)
-    with stratum_requirements(strata) as more:
-        made = repair_block(block, near, job, held, on_progress, more, weights)
-    if made is block:
-        return IncompletePartition((block,), kept)
-    shared = present_in_whole_group(made.labels, ~kept)
+    near = separate_strata(separate_patterns(records, is_kept), strata)
+    with add_stratum_requirement(strata) as more:
+        repaired = repair_block(
+            block, near, job, confidential, on_progress, more, weights
+        )
+    if repaired is block:
+        return IncompletePartition((block,), is_kept)
+    shared = find_present_in_group(repaired.labels, ~is_kept)
     return IncompletePartition(
-        (certify_observed_loss(made, records, shared, weights),), shared
+        (certify_observed_loss(repaired, records, shared, weights),), shared
     )
 
 
-def separate_patterns(records: Encoded, kept: Bool) -> Encoded:
+def separate_patterns(records: Encoded, is_kept: Bool) -> Encoded:
     """Return records that are farther from other patterns than from all of their own.
 
     Groups that are then merged have few values to suppress.
     """
-    found = records.coordinates
-    far = 1.0 + np.sqrt((np.ptp(found, axis=0) ** 2).sum())
-    return replace(records, coordinates=np.hstack([found, far * ~kept]))
+    coordinates = records.coordinates
+    far = 1.0 + np.sqrt((np.ptp(coordinates, axis=0) ** 2).sum())
+    return replace(records, coordinates=np.hstack([coordinates, far * ~is_kept]))
 
 
-def present_in_whole_group(labels: Labels, absent: Bool) -> Bool:
+def find_present_in_group(labels: Labels, absent: Bool) -> Bool:
     """Return which values (n, d) none of the record's group is without."""
     lacking = np.stack([np.bincount(labels, holes) for holes in absent.T], axis=1)
     return np.asarray(lacking[labels] == 0)
 
 
 def certify_observed_loss(
-    block: Block, records: Encoded, kept: Bool, weights: Floats | None = None
+    block: Block, records: Encoded, is_kept: Bool, weights: Floats | None = None
 ) -> Block:
     """Return a block with the certificate of the loss of its kept values (n, d).
 
     Uses `weights` (n,), if records have them.  The certificate has no bound, because
     the proof about the groups does not refer to these values.
     """
-    found = block.certificate
-    own, held = records.only(block.columns), kept[:, list(block.columns)]
+    certificate = block.certificate
+    block_records, is_kept_in_block = (
+        records.only(block.columns),
+        is_kept[:, list(block.columns)],
+    )
     proof = Certificate(
-        found.status if found.status is not Status.OPTIMAL else Status.HEURISTIC,
-        observed_sse(own, block.labels, held, weights),
+        certificate.status
+        if certificate.status is not Status.OPTIMAL
+        else Status.HEURISTIC,
+        compute_observed_sse(block_records, block.labels, is_kept_in_block, weights),
         None,
-        found.violation,
-        found.solver,
-        found.seconds,
+        certificate.violation,
+        certificate.solver,
+        certificate.seconds,
     )
     return replace(block, partition=Partition(block.labels, proof))
 
 
-def observed_sse(
-    records: Encoded, labels: Labels, kept: Bool, weights: Floats | None = None
+def compute_observed_sse(
+    records: Encoded, labels: Labels, is_kept: Bool, weights: Floats | None = None
 ) -> float:
     """Return the sum of squares within groups of the values that are kept (n, d).
 
     By `weights` (n,), if records have some.
     """
-    return sum(_sse(records, labels, kept, weights))
+    return sum(_iterate_sse(records, labels, is_kept, weights))
 
 
-def _sse(
-    records: Encoded, labels: Labels, kept: Bool, weights: Floats | None
+def _iterate_sse(
+    records: Encoded, labels: Labels, is_kept: Bool, weights: Floats | None
 ) -> Iterator[float]:
     owner = records.owner
     for j in np.unique(owner):
-        rows = np.flatnonzero(kept[:, j])
+        rows = np.flatnonzero(is_kept[:, j])
         values: F64 = records.coordinates[np.ix_(rows, owner == j)]
         if len(rows):
-            own = np.unique(labels[rows], return_inverse=True)[1]
-            yield group_sse(values, own, None if weights is None else weights[rows])
+            groups = np.unique(labels[rows], return_inverse=True)[1]
+            yield group_sse(values, groups, None if weights is None else weights[rows])

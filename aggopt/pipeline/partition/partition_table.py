@@ -15,31 +15,29 @@ from aggopt.job import Job
 from aggopt.partition._in_blocks import partition_blocks, select_block
 from aggopt.partition.shared.result import INTERRUPTED, Block
 from aggopt.pipeline.partition.methods import (
+    list_group_requirements,
     make_partitioner,
+    make_weight_arguments,
     repair_block,
-    weight_arguments,
+)
+from aggopt.pipeline.partition.methods import (
+    read_confidential as read_confidential,
 )
 from aggopt.pipeline.partition.missing_imputed import partition_incomplete
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
-from aggopt.pipeline.partition.requirements import (
-    group_requirements,
-)
-from aggopt.pipeline.partition.requirements import (
-    read_confidential as read_confidential,
-)
 from aggopt.pipeline.partition.strata import (
     partition_within_strata,
     repair_within_strata,
 )
 from aggopt.pipeline.partition.subsets import OnProgress, SubsetPartitioner
-from aggopt.pipeline.prepare.attribute_blocks import Columns, find_blocks
-from aggopt.pipeline.prepare.defaults import with_defaults
+from aggopt.pipeline.prepare.defaults import add_defaults
 from aggopt.pipeline.prepare.inputs import (
     Progress,
     load_job,
-    progress_or_noop,
+    read_progress,
     read_table,
 )
+from aggopt.pipeline.prepare.job_settings import Columns, find_blocks
 from aggopt.pipeline.prepare.memory_check import (
     require_memory_to_group,
 )
@@ -48,7 +46,7 @@ from aggopt.pipeline.prepare.record_requests import read_requests
 from aggopt.pipeline.validate.categories import require_category_settings
 from aggopt.pipeline.validate.distance_requests import require_all_read
 from aggopt.pipeline.validate.preflight_checks import (
-    preflight_checks,
+    list_checks,
     require_memory_engine,
     require_variance,
 )
@@ -57,7 +55,7 @@ from aggopt.pipeline.validate.strata import require_kept
 from aggopt.pipeline.validate.units import require_one_kind
 from aggopt.pipeline.waves.earlier_groups import (
     add_earlier_groups,
-    note_on_split_groups,
+    describe_split_groups,
 )
 from aggopt.pipeline.waves.later_wave import (
     count_group_changes,
@@ -74,128 +72,169 @@ def partition_table(
     job: Job | str | Path,
     on_progress: Progress | None,
     *,
-    known: str | None = None,
+    secret: str | None = None,
     repair: bool = True,
-    made: Partitions | None = None,
+    groups: Partitions | None = None,
 ) -> PartitionedTable:
     """Return the table, checked and partitioned by the job; raises as `mask`.
 
-    `known` is the secret of a release to repeat; a new one when omitted.  Without
-    `repair`, return the groups before any repair.  `made` are groups of an equal table,
-    made by a job with equal sections except [aggregation] and [output].  They are used
-    without partitioning, and all other checks are made.
+    `secret` is that of a release to repeat; a new one when omitted.  Without
+    `repair`, return the groups before any repair.  `groups` are groups of an equal
+    table, made by a job with equal sections except [aggregation] and [output].  They
+    are used without partitioning, and all other checks are made.
     """
-    job, on_progress = load_job(job).contained(), progress_or_noop(on_progress)
+    job, on_progress = load_job(job).contained(), read_progress(on_progress)
     require_memory_engine(job)
     require_one_kind(job)
-    own = make_secret() if known is None else require_secret(known)
+    secret = make_secret() if secret is None else require_secret(secret)
     on_progress("read", 0.0)
     table, source = read_table(data, job)
     records, wave = read_later_wave(table, job)
-    given = prepare_table(records, job)
-    columns = find_blocks(job, given.records)
-    job, reasons = with_defaults(job, given, columns)
-    require_category_settings(job, given.table)
-    n, coordinates = given.records.shape
+    prepared = prepare_table(records, job)
+    columns = find_blocks(job, prepared.records)
+    job, reasons = add_defaults(job, prepared, columns)
+    require_category_settings(job, prepared.table)
+    n, coordinates = prepared.records.shape
     require_memory_to_group(n, coordinates, job)
-    table, whole, strata, units = given.table, given.whole, given.strata, given.units
-    for check in preflight_checks(table, whole, job, columns, strata, units):
+    table, matrix = prepared.table, prepared.whole
+    strata, units = prepared.strata, prepared.units
+    for check in list_checks(table, matrix, job, columns, strata, units):
         check()
-    asked = read_requests(table, whole, job)
+    requests = read_requests(table, matrix, job)
     require_all_read(job)
-    held = group_requirements(given, job)
-    if made is None:
-        require_kept(held, strata, repair)
+    confidential = list_group_requirements(prepared, job)
+    if groups is None:
+        require_kept(confidential, strata, repair)
         job = add_earlier_groups(job, table, strata, units)
         if wave is not None:
             on_progress("group", 0.0)
-            job, wave = place_new_records(job, wave, given)
-        reasons = (*reasons, *note_on_split_groups(job, strata))
-        made = _make_groups(given, columns, job, held, on_progress, repair=repair)
-    blocks, kept = made
+            job, wave = place_new_records(job, wave, prepared)
+        reasons = (*reasons, *describe_split_groups(job, strata))
+        groups = _make_groups(
+            prepared, columns, job, confidential, on_progress, repair=repair
+        )
+    blocks, is_kept = groups
     if wave is not None:
         changes = count_group_changes(wave, blocks, strata, units)
         if not changes.holds:
             changes.require(suggest_wave_remedy(records, job, wave.wave))
-    require_variance(job, held, blocks)
+    require_variance(job, confidential, blocks)
     on_progress("bound", 0.0)
     require_solved(partition_certificates(blocks, job))
-    found = job, table, source, whole, given.records, blocks, asked, held, reasons
-    return PartitionedTable(*found, own, kept, strata, units, given.sampling, wave)
+    return PartitionedTable(
+        job=job,
+        table=table,
+        source=source,
+        whole=matrix,
+        records=prepared.records,
+        blocks=blocks,
+        asked=requests,
+        held=confidential,
+        reasons=reasons,
+        secret=secret,
+        kept=is_kept,
+        strata=strata,
+        units=units,
+        sampling=prepared.sampling,
+        wave=wave,
+    )
 
 
 def _make_groups(
-    given: PreparedTable,
+    prepared: PreparedTable,
     columns: Columns,
     job: Job,
-    held: tuple[Confidential, ...],
+    confidential: tuple[Confidential, ...],
     on_progress: Progress,
     *,
     repair: bool,
 ) -> Partitions:
     """Return the groups of records by the job's method, with its repair, if any."""
-    of_weights = weight_arguments(job, given.weights, apart=given.apart)
-    settings = {**job.partition.settings, **of_weights}
-    how = make_partitioner(job, held), settings, partial(on_progress, "group")
-    mended = partial(on_progress, "repair") if job.privacy.repair and repair else None
-    with _leave_interrupts_to_mask():
-        made = _by_policy(given, columns, how, job, held, mended)
-    if any(block.partition.interrupted for block in made.blocks):
+    weights = make_weight_arguments(job, prepared.weights, apart=prepared.apart)
+    settings = {**job.partition.settings, **weights}
+    method = make_partitioner(job, confidential)
+    partitioner = (method, settings, partial(on_progress, "group"))
+    on_repair = (
+        partial(on_progress, "repair") if job.privacy.repair and repair else None
+    )
+    with _ignore_interrupt_warnings():
+        partitions = _partition_by_policy(
+            prepared, columns, partitioner, job, confidential, on_repair
+        )
+    if any(block.partition.interrupted for block in partitions.blocks):
         raise KeyboardInterrupt
-    return made
+    return partitions
 
 
-def _by_policy(
-    given: PreparedTable,
+def _partition_by_policy(
+    prepared: PreparedTable,
     columns: Columns,
-    how: SubsetPartitioner,
+    partitioner: SubsetPartitioner,
     job: Job,
-    held: tuple[Confidential, ...],
-    mended: OnProgress | None,
+    confidential: tuple[Confidential, ...],
+    on_repair: OnProgress | None,
 ) -> Partitions:
     """Return the groups of records, by the policy of the job if some have holes."""
-    strata, names = given.strata, job.roles.quasi_identifier
-    if given.holes is not None:
-        asked = columns, how, job, held, mended, strata, given.weights
-        members = given.units
-        units = members.of if members and members.records is None else None
-        return Partitions(*partition_incomplete(given.holes, *asked, units=units))
+    strata, names = prepared.strata, job.roles.quasi_identifier
+    if prepared.holes is not None:
+        units = prepared.units
+        counts_units = units is not None and units.records is None
+        incomplete = partition_incomplete(
+            prepared.holes,
+            columns,
+            partitioner,
+            job,
+            confidential,
+            on_repair,
+            strata,
+            prepared.weights,
+            units=units.of if units and counts_units else None,
+        )
+        return Partitions(*incomplete)
     blocks: tuple[Block, ...]
     if strata is not None:
-        whole = cast(Encoded, given.records)  # as of any table with strata
+        encoded = cast(Encoded, prepared.records)  # as of any table with strata
         k, jobs = job.privacy.k, job.strata.jobs
-        blocks = partition_within_strata(whole, strata, columns, k, how, names, jobs)
+        blocks = partition_within_strata(
+            encoded, strata, columns, k, partitioner, names, jobs
+        )
     else:
-        blocks = partition_blocks(given.records, job.privacy.k, columns, *how, names)
-    if mended:
-        blocks = _repair_blocks(blocks, given, job, held, mended)
+        blocks = partition_blocks(
+            prepared.records, job.privacy.k, columns, *partitioner, names
+        )
+    if on_repair:
+        blocks = _repair_blocks(blocks, prepared, job, confidential, on_repair)
     return Partitions(blocks, None)
 
 
 def _repair_blocks(
     blocks: Sequence[Block],
-    given: PreparedTable,
+    prepared: PreparedTable,
     job: Job,
-    held: tuple[Confidential, ...],
+    confidential: tuple[Confidential, ...],
     on_progress: OnProgress,
 ) -> tuple[Block, ...]:
     """Return each block with groups that satisfy the job's requirements."""
-    records, strata, weights = given.records, given.strata, given.weights
-    made = []
+    records, strata, weights = prepared.records, prepared.strata, prepared.weights
+    repaired = []
     for block in blocks:
-        own = records if len(blocks) == 1 else select_block(records, block.columns)
+        X = records if len(blocks) == 1 else select_block(records, block.columns)
         if strata is None:
-            made.append(
-                repair_block(block, own, job, held, on_progress, weights=weights)
+            repaired.append(
+                repair_block(block, X, job, confidential, on_progress, weights=weights)
             )
-            continue
-        asked = strata, job, held, on_progress, weights
-        made.append(repair_within_strata(block, cast(Encoded, own), *asked))
-    return tuple(made)
+        else:
+            encoded = cast(Encoded, X)
+            repaired.append(
+                repair_within_strata(
+                    block, encoded, strata, job, confidential, on_progress, weights
+                )
+            )
+    return tuple(repaired)
 
 
 @contextmanager
-def _leave_interrupts_to_mask() -> Iterator[None]:
+def _ignore_interrupt_warnings() -> Iterator[None]:
     """Keep a search from warning that Ctrl-C ended it: nothing is released of it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", INTERRUPTED)

@@ -101,16 +101,16 @@ class PartitionedTable:
 
         nan if a value is missing or not kept.
         """
-        found = self.of_numbers(self.whole)
+        numbers = self.of_numbers(self.whole)
         if self.kept is None:
-            return found
-        return np.where(self.of_numbers(self.kept), found, np.nan)
+            return numbers
+        return np.where(self.of_numbers(self.kept), numbers, np.nan)
 
-    def of_numbers(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def of_numbers(self, matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the numeric columns of (n, d)."""
         if not self.table.domains:  # a copy of all of them would be large
-            return whole
-        return np.ascontiguousarray(whole[:, self.table.places])
+            return matrix
+        return np.ascontiguousarray(matrix[:, self.table.places])
 
     @property
     def labels(self) -> Labels:

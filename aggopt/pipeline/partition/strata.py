@@ -22,7 +22,7 @@ from aggopt.pipeline.partition.subsets import (
     Subsets,
     partition_within,
 )
-from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.prepare.job_settings import Columns
 from aggopt.pipeline.validate.strata import LESS
 from aggopt.privacy.requirement import Requirement
 
@@ -50,8 +50,8 @@ class SingleStratumPerGroup(Requirement):
 
     def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return of how many strata the records of each group are, (groups,)."""
-        of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        pairs = np.unique(np.stack([of, self.strata[records]]), axis=1)
+        group_of_record = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        pairs = np.unique(np.stack([group_of_record, self.strata[records]]), axis=1)
         return np.asarray(np.bincount(pairs[0]), np.float64)
 
     def find_broken(self, records: I64, starts: I64) -> Bool:
@@ -72,7 +72,7 @@ def partition_within_strata(
     strata: RecordStrata,
     columns: Columns,
     k: int,
-    how: SubsetPartitioner,
+    partitioner: SubsetPartitioner,
     names: Sequence[str],
     jobs: int = 1,
 ) -> tuple[Block, ...]:
@@ -82,7 +82,7 @@ def partition_within_strata(
     """
     n = len(records)
     parts = [Subsets(strata.labels, np.ones((n, len(b)), dtype=bool)) for b in columns]
-    return partition_within(records, columns, parts, k, how, names, jobs)
+    return partition_within(records, columns, parts, k, partitioner, names, jobs)
 
 
 def repair_within_strata(
@@ -90,7 +90,7 @@ def repair_within_strata(
     records: Encoded,
     strata: RecordStrata,
     job: Job,
-    held: Sequence[Confidential],
+    confidential: Sequence[Confidential],
     on_progress: OnProgress,
     weights: Floats | None = None,
 ) -> Block:
@@ -104,12 +104,12 @@ def repair_within_strata(
         No groups satisfy all requirements.
     """
     X = separate_strata(records, strata)
-    with stratum_requirements(strata) as more:
-        return repair_block(block, X, job, held, on_progress, more, weights)
+    with add_stratum_requirement(strata) as more:
+        return repair_block(block, X, job, confidential, on_progress, more, weights)
 
 
 @contextmanager
-def stratum_requirements(
+def add_stratum_requirement(
     strata: RecordStrata | None,
 ) -> Iterator[tuple[Requirement, ...]]:
     """Yield the additional requirement of merging: groups within strata, if any.
@@ -134,6 +134,6 @@ def separate_strata(records: Encoded, strata: RecordStrata | None) -> Encoded:
     """Return records with an additional coordinate that separates strata, if any."""
     if strata is None:
         return records
-    found, labels = records.coordinates, strata.labels
-    far = np.ceil(1.0 + np.sqrt((np.ptp(found, axis=0) ** 2).sum()))
-    return replace(records, coordinates=np.hstack([found, far * labels[:, None]]))
+    coordinates, labels = records.coordinates, strata.labels
+    far = np.ceil(1.0 + np.sqrt((np.ptp(coordinates, axis=0) ** 2).sum()))
+    return replace(records, coordinates=np.hstack([coordinates, far * labels[:, None]]))

@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from aggopt.core.processes import run_in_processes
 from aggopt.core.types import Bool, Labels
 from aggopt.core.validation import renumber_groups
 from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import select_rows
 from aggopt.partition._in_blocks import partition_blocks
 from aggopt.partition.shared.result import Block, Partition, Proof
-from aggopt.pipeline.partition.subset_processes import map_in_processes
-from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.prepare.job_settings import Columns
 from aggopt.solvers import Certificate, Status
 
 OnProgress = Callable[[float], None]
@@ -37,7 +37,7 @@ def partition_within(
     columns: Columns,
     parts: Sequence[Subsets],
     k: int,
-    how: SubsetPartitioner,
+    partitioner: SubsetPartitioner,
     names: Sequence[str],
     jobs: int = 1,
 ) -> tuple[Block, ...]:
@@ -48,12 +48,12 @@ def partition_within(
     these parts.  A time limit is divided among parts by their numbers of records.
     `jobs` processes share the parts of a block.
     """
-    divide, settings, on_progress = how
+    divide, settings, on_progress = partitioner
     blocks = []
-    for done, (block, own) in enumerate(zip(columns, parts, strict=True)):
+    for done, (block, subsets) in enumerate(zip(columns, parts, strict=True)):
         told_of = partial(report_share, on_progress, done, len(columns))
-        of = _SplitBlock(records.only(block), own, [names[j] for j in block])
-        blocks.append(Block(block, of.divided(k, (divide, settings, told_of), jobs)))
+        split = _SplitBlock(records.only(block), subsets, [names[j] for j in block])
+        blocks.append(Block(block, split.divided(k, (divide, settings, told_of), jobs)))
     on_progress(1.0)
     return tuple(blocks)
 
@@ -66,29 +66,33 @@ class _SplitBlock:
     parts: Subsets = field(repr=False)
     names: Sequence[str]
 
-    def divided(self, k: int, how: SubsetPartitioner, jobs: int) -> Partition:
+    def divided(self, k: int, partitioner: SubsetPartitioner, jobs: int) -> Partition:
         """Return the groups of all parts, and the proof of each."""
         labels = self.parts.labels
         members = [np.flatnonzero(labels == j) for j in range(int(labels.max()) + 1)]
-        shared = [self._part(rows, k, how) for rows in members]
-        made: Iterable[Partition] = self._one_by_one(shared, how[2])
+        shared = [self._part(rows, k, partitioner) for rows in members]
+        partitions: Iterable[Partition] = self._one_by_one(shared, partitioner[2])
         if jobs > 1 and len(shared) > 1:
-            made = map_in_processes(_partition_subset, shared, jobs, how[2])
+            partitions = map_in_processes(
+                _partition_subset, shared, jobs, partitioner[2]
+            )
         groups, first = np.empty_like(labels), 0
         proofs: list[Proof] = []
-        for rows, own in zip(members, made, strict=True):
-            groups[rows] = first + own.labels
-            proofs += own.evidence
-            first += len(own.sizes)
+        for rows, partition in zip(members, partitions, strict=True):
+            groups[rows] = first + partition.labels
+            proofs += partition.evidence
+            first += len(partition.sizes)
         return Partition(renumber_groups(groups), proofs)
 
-    def _part(self, rows: Labels, k: int, how: SubsetPartitioner) -> "_Subset":
-        divide, settings, _ = how
-        n, held = len(self.parts.labels), self.parts.held[rows[0]]
-        own_of = share_time_limit(settings_of_rows(settings, rows, n), len(rows) / n)
-        own = select_rows(self.records, rows, held) if held.any() else None
+    def _part(self, rows: Labels, k: int, partitioner: SubsetPartitioner) -> "_Subset":
+        divide, settings, _ = partitioner
+        n, is_held = len(self.parts.labels), self.parts.held[rows[0]]
+        own_of = divide_time_limit(
+            select_settings_of_rows(settings, rows, n), len(rows) / n
+        )
+        records = select_rows(self.records, rows, is_held) if is_held.any() else None
         return _Subset(
-            own, len(rows), k, divide, own_of, list(compress(self.names, held))
+            records, len(rows), k, divide, own_of, list(compress(self.names, is_held))
         )
 
     def _one_by_one(
@@ -120,9 +124,9 @@ class _Subset(NamedTuple):
         if self.records is None:
             proof = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
             return Partition(np.zeros(self.size, np.intp), proof)
-        whole = (tuple(range(len(self.names))),)
-        how = self.divide, self.settings, on_progress, self.names
-        (block,) = partition_blocks(self.records, self.k, whole, *how)
+        all_columns = (tuple(range(len(self.names))),)
+        arguments = self.divide, self.settings, on_progress, self.names
+        (block,) = partition_blocks(self.records, self.k, all_columns, *arguments)
         return block.partition
 
 
@@ -131,7 +135,7 @@ def _partition_subset(part: _Subset) -> Partition:
     return part.divided(None)
 
 
-def settings_of_rows(
+def select_settings_of_rows(
     settings: Mapping[str, Any], rows: Labels, n: int
 ) -> dict[str, Any]:
     """Return settings with entries for each of n records reduced to these rows."""
@@ -143,12 +147,46 @@ def settings_of_rows(
     }
 
 
-def share_time_limit(settings: Mapping[str, Any], share: float) -> dict[str, Any]:
+def divide_time_limit(settings: Mapping[str, Any], share: float) -> dict[str, Any]:
     """Return settings with this share of the limit of time, if there is one."""
     limit = settings.get("time_limit")
     return {**settings, **({} if limit is None else {"time_limit": share * limit})}
 
 
-def report_share(on_progress: OnProgress, done: float, of: float, share: float) -> None:
+def report_share(
+    on_progress: OnProgress, done: float, total: float, share: float
+) -> None:
     """Call a progress callback with the share of the whole that a part has done."""
-    on_progress((done + share) / of)
+    on_progress((done + share) / total)
+
+
+Part = TypeVar("Part")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class _NumberedTask(Generic[Part, Made]):
+    """A task that returns the number of its part, too."""
+
+    task: Callable[[Part], Made]
+
+    def __call__(self, part: tuple[int, Part]) -> tuple[int, Made]:
+        number, subset = part
+        return number, self.task(subset)
+
+
+def map_in_processes(
+    task: Callable[[Part], Made],
+    parts: Sequence[Part],
+    jobs: int,
+    on_progress: Callable[[float], Any],
+) -> list[Made]:
+    """Return the result of a task for each part, in their order, from `jobs` processes.
+
+    `on_progress` receives the share of the parts that is done.
+    """
+    results: dict[int, Made] = {}
+    for number, result in run_in_processes(_NumberedTask(task), enumerate(parts), jobs):
+        results[number] = result
+        on_progress(len(results) / len(parts))
+    return [results[number] for number in range(len(parts))]

@@ -18,9 +18,11 @@ def read_cross_table_columns(table: Table, job: Job) -> nw.DataFrame[Any]:
     Text that spells numbers or dates is converted, so that a CSV file and the table in
     memory give equal results.  Numbers become ranks, from 0.
     """
-    own = table.frame.select(*list_cross_table_names(job))
+    columns = table.frame.select(*list_cross_table_names(job))
     entry = make_entry_reader(job.input.decimal)
-    return own.with_columns(*(_read(own[name], entry) for name in own.columns))
+    return columns.with_columns(
+        *(_read_column(columns[name], entry) for name in columns.columns)
+    )
 
 
 def list_cross_table_names(job: Job) -> tuple[str, ...]:
@@ -28,24 +30,24 @@ def list_cross_table_names(job: Job) -> tuple[str, ...]:
     return tuple(getattr(job.aggregation.categories, "with_", ()))
 
 
-def _read(column: nw.Series[Any], entry: Entry) -> nw.Series[Any]:
+def _read_column(column: nw.Series[Any], entry: Entry) -> nw.Series[Any]:
     """Convert text that spells numbers or dates; return other columns unchanged."""
     if column.dtype != nw.String:
         return column
     which, spelled = pd.factorize(list_entries(column), use_na_sentinel=False)
     read = [entry(text) for text in spelled]
-    there = {value for value in read if value is not None}
-    if all(isinstance(value, int | float) for value in there):
-        rank = {value: j for j, value in enumerate(sorted(there))}
-        return _column(column, [rank.get(value) for value in read], which)
+    present = {value for value in read if value is not None}
+    if all(isinstance(value, int | float) for value in present):
+        rank = {value: j for j, value in enumerate(sorted(present))}
+        return _make_column(column, [rank.get(value) for value in read], which)
     pairs = zip(read, spelled, strict=True)
     texts = [None if value is None else text for value, text in pairs]
     try:
-        return parse_dates(_column(column, texts, which))
+        return parse_dates(_make_column(column, texts, which))
     except TableError:
         return column
 
 
-def _column(like: nw.Series[Any], values: list[Any], which: Any) -> nw.Series[Any]:
-    made = [values[j] for j in which]
-    return nw.new_series(like.name, made, backend=like.implementation)
+def _make_column(like: nw.Series[Any], values: list[Any], which: Any) -> nw.Series[Any]:
+    entries = [values[j] for j in which]
+    return nw.new_series(like.name, entries, backend=like.implementation)

@@ -18,27 +18,27 @@ from aggopt.job.earlier_section import EarlierGroups
 from aggopt.partition._in_blocks import select_block
 from aggopt.partition.neighbours import RecordPlaces
 from aggopt.partition.registry import PARTITIONERS
-from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.prepare.job_settings import Columns
 from aggopt.pipeline.prepare.prepared_table import PreparedTable
 from aggopt.privacy.model import OWN_MODELS
 
 
-def with_defaults(
-    job: Job, given: PreparedTable, columns: Columns
+def add_defaults(
+    job: Job, prepared: PreparedTable, columns: Columns
 ) -> tuple[Job, tuple[str, ...]]:
     """Return the job with all settings chosen, and the reasons for the choices.
 
     `columns` are the attributes that are grouped together.
     """
-    records = given.records
+    records = prepared.records
     differing = partial(count_most_distinct, records, columns)
-    size, weighted = len(given.whole), given.weights is not None
-    of = count_widest_block(records, columns), differing
-    job, chosen = choose_partition(job, size, *of, weighted=weighted)
-    job, added = add_repair_for_search(set_category_method(job, given.table))
-    job, repaired = add_repair_for_units(job, given.units)
-    job, merged = add_dominance_repair(job, given.sampling, apart=given.apart)
-    return job, (*chosen, *added, *repaired, *merged, *given.notes)
+    size, weighted = len(prepared.whole), prepared.weights is not None
+    counts = count_widest_block(records, columns), differing
+    job, chosen = choose_partition(job, size, *counts, weighted=weighted)
+    job, added = add_repair_for_search(set_category_method(job, prepared.table))
+    job, repaired = add_repair_for_units(job, prepared.units)
+    job, merged = add_dominance_repair(job, prepared.sampling, apart=prepared.apart)
+    return job, (*chosen, *added, *repaired, *merged, *prepared.notes)
 
 
 def count_widest_block(records: Floats | Encoded, columns: Columns) -> int:
@@ -48,7 +48,7 @@ def count_widest_block(records: Floats | Encoded, columns: Columns) -> int:
     """
     if not isinstance(records, Encoded):
         return max(map(len, columns))
-    return max(_coordinates(records.only(block)) for block in columns)
+    return max(_count_block_coordinates(records.only(block)) for block in columns)
 
 
 def count_most_distinct(records: Floats | Encoded, columns: Columns) -> int:
@@ -57,8 +57,8 @@ def count_most_distinct(records: Floats | Encoded, columns: Columns) -> int:
     return max(len(RecordPlaces.of(np.asarray(part)).rows) for part in parts)
 
 
-def _coordinates(block: Encoded) -> int:
-    names = any(each.categories is not None for each in block.attributes)
+def _count_block_coordinates(block: Encoded) -> int:
+    names = any(attribute.categories is not None for attribute in block.attributes)
     return max(block.shape[1], 2 if names else 1)
 
 
@@ -79,17 +79,17 @@ def add_repair_for_search(job: Job) -> tuple[Job, tuple[str, ...]]:
     of each change.  A job that names a repair, or requires only k, is returned
     unchanged.
     """
-    privacy, how = job.privacy, job.partition
-    method = PARTITIONERS.of(how)
+    privacy, partition = job.privacy, job.partition
+    method = PARTITIONERS.of(partition)
     if not (method.searches and privacy.models) or privacy.repair:
         return job, ()
     reason = (
         f"{describe_requirement(privacy)}, and no repair is named: the groups of "
-        f"{how.method!r} are "
+        f"{partition.method!r} are "
         'merged until they keep it, then searched further, by repair = "search".'
     )
-    asked = privacy.model_copy(update={"repair": Repairing(method="search")})
-    return job.model_copy(update={"privacy": asked}), (reason,)
+    repaired = privacy.model_copy(update={"repair": Repairing(method="search")})
+    return job.model_copy(update={"privacy": repaired}), (reason,)
 
 
 def add_dominance_repair(
@@ -118,7 +118,7 @@ def merge_for_dominance(
 
     Groups are within patterns of missing values if `apart`.
     """
-    asked = job.privacy.model_copy(update={"repair": Repairing(method="merge")})
+    repaired = job.privacy.model_copy(update={"repair": Repairing(method="merge")})
     method = PARTITIONERS.of(job.partition)
     within = " within patterns of missing values" if apart and method.dominates else ""
     reason = (
@@ -126,7 +126,7 @@ def merge_for_dominance(
         f"its group, which {method.name!r} does not look at{within}: groups are merged "
         'until none has, by repair = "merge".'
     )
-    return job.model_copy(update={"privacy": asked}), (reason,)
+    return job.model_copy(update={"privacy": repaired}), (reason,)
 
 
 def add_repair_for_units(
@@ -135,41 +135,48 @@ def add_repair_for_units(
     """Return the job with a repair for groups of k units, and why it has one."""
     if units is None or units.records is not None or job.privacy.repair:
         return job, ()
-    kept = isinstance(job.partition, EarlierGroups)
-    method, then = ("merge", "") if kept else ("search", "then searched further, ")
-    asked = job.privacy.model_copy(update={"repair": Repairing(method=method)})
+    keeps_earlier_groups = isinstance(job.partition, EarlierGroups)
+    method, then = (
+        ("merge", "") if keeps_earlier_groups else ("search", "then searched further, ")
+    )
+    repaired = job.privacy.model_copy(update={"repair": Repairing(method=method)})
     reason = (
         "k counts units: groups are merged until each has records of k units, "
         f'{then}by repair = "{method}".'
     )
-    return job.model_copy(update={"privacy": asked}), (reason,)
+    return job.model_copy(update={"privacy": repaired}), (reason,)
 
 
 def describe_requirement(privacy: Privacy) -> str:
     """Return the requirements as text, as "l = 3 is promised"."""
-    return f"{_listed(privacy)} {'is' if len(privacy.models) == 1 else 'are'} promised"
+    verb = "is" if len(privacy.models) == 1 else "are"
+    return f"{_list_requirements(privacy)} {verb} promised"
 
 
-def _listed(privacy: Privacy) -> str:
+def _list_requirements(privacy: Privacy) -> str:
     return " and ".join(
         model.name
         if model.origin
-        else f"{model.name} = {_written(getattr(privacy, model.name))}"
+        else f"{model.name} = {_write_value(getattr(privacy, model.name))}"
         for model in privacy.models
     )
 
 
-def _written(value: Any) -> str:
+def _write_value(value: Any) -> str:
     """Return a key's value as a job file has it."""
     if not isinstance(value, Section):
         return str(value)
     inner = (
-        f"{key} = {_written(v)}" for key, v in value if key in list_written_keys(value)
+        f"{key} = {_write_value(v)}"
+        for key, v in value
+        if key in list_written_keys(value)
     )
     return f"{{ {', '.join(inner)} }}"
 
 
-def list_requirement_names(asked: Sequence[str], privacy: Privacy) -> list[str]:
+def list_requirement_names(names: Sequence[str], privacy: Privacy) -> list[str]:
     """Return the names of requirements; user models have their own names."""
-    own = [model.name for model in privacy.models if model.origin]
-    return [n for each in asked for n in (own if each == OWN_MODELS else [each])]
+    user_models = [model.name for model in privacy.models if model.origin]
+    return [
+        n for name in names for n in (user_models if name == OWN_MODELS else [name])
+    ]

@@ -18,7 +18,7 @@ from aggopt.release.manifest import Source
 Progress = Callable[[str, float], None]
 
 
-def progress_or_noop(progress: Progress | None) -> Progress:
+def read_progress(progress: Progress | None) -> Progress:
     """Return the progress callback, or one that does nothing; refuse other objects."""
     require_progress(progress, "the step and the share of it that is done")
     return progress or (lambda step, share: None)
@@ -43,10 +43,10 @@ def load_job(job: Job | str | Path, trust: Iterable[str | Path] = ()) -> Job:
 def read_table(data: Any, job: Job) -> tuple[Table, Source]:
     """Return the checked table of data or of a file, and its source."""
     path = Path(data) if isinstance(data, str | Path) else None
-    found = read_file(path, job.roles, job.input, job.attributes) if path else data
-    if hasattr(found, "__len__"):  # else it is refused below
-        require_memory_to_read(len(found), job)
-    table = Table.of(found, job.roles, job.attributes, missing=job.missing)
+    content = read_file(path, job.roles, job.input, job.attributes) if path else data
+    if hasattr(content, "__len__"):  # else it is refused below
+        require_memory_to_read(len(content), job)
+    table = Table.of(content, job.roles, job.attributes, missing=job.missing)
     file, digest = (path.name, compute_sha256(path)) if path else (None, None)
-    known = compute_fingerprint(table.frame)
-    return table, Source(file, digest, *table.frame.shape, known)
+    fingerprint_of_frame = compute_fingerprint(table.frame)
+    return table, Source(file, digest, *table.frame.shape, fingerprint_of_frame)

@@ -15,11 +15,14 @@ from aggopt.job import Job
 FARTHEST = 1e100  # of a response: squares of it still fit into a float
 
 
-def columns_by_statistic(
+def list_kept_columns(
     keep: KeptApart, names: Sequence[str]
 ) -> list[tuple[str, list[int]]]:
     """Return each statistic that is kept, with the columns of its numbers."""
-    return [(what, [names.index(name) for name in own]) for what, own in keep.parts]
+    return [
+        (what, [names.index(name) for name in kept_names])
+        for what, kept_names in keep.parts
+    ]
 
 
 def read_response(table: Table, job: Job) -> Floats:
@@ -34,8 +37,8 @@ def read_response(table: Table, job: Job) -> Floats:
     """
     name = job.aggregation.keep.formula[0]  # type: ignore[attr-defined]
     roles = job.roles
-    known = (*roles.confidential, *roles.other)
-    require_known("column that is published as it is", name, known)
+    published = (*roles.confidential, *roles.other)
+    require_known("column that is published as it is", name, published)
     values = Values.of(table.frame[name], make_entry_reader(job.input.decimal))
     wrong = values.count(lambda value: not _is_number(value))
     if wrong:
@@ -58,7 +61,7 @@ def _is_number(value: Any) -> bool:
     return plain and abs(value) < FARTHEST
 
 
-def keep_by_column(
+def replace_kept_names(
     table: Table, job: Job, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the settings with columns of numbers in place of their names in `keep`."""
@@ -66,7 +69,7 @@ def keep_by_column(
     if not isinstance(keep, KeptApart):
         return dict(settings)
     columns_kept: dict[str, Any] = {}
-    for statistic, columns in columns_by_statistic(keep, table.numeric):
+    for statistic, columns in list_kept_columns(keep, table.numeric):
         if statistic == "covariance":
             columns_kept.setdefault(statistic, []).append(columns)
         else:

@@ -1,4 +1,4 @@
-"""What a table in memory needs, before any work: about, and at least."""
+"""Refuse tables that do not fit memory, before any work."""
 
 from collections.abc import Mapping
 
@@ -26,25 +26,25 @@ def require_memory_to_read(n: int, job: Job) -> None:
     MemoryLimitError
         It needs more memory than is left.
     """
-    _require(n, job, n * READ * _numbers(job))
+    _require(n, job, n * READ * _count_bytes(job))
 
 
-def require_memory_to_encode(table: Table, whole: Floats, job: Job) -> None:
+def require_memory_to_encode(table: Table, matrix: Floats, job: Job) -> None:
     """Refuse a table whose records, as coordinates, no method can hold.
 
-    `whole` (n, d) are its quasi-identifiers, as `Table.matrix` returns them.
+    `matrix` (n, d) are its quasi-identifiers, as `Table.matrix` returns them.
 
     Raises
     ------
     MemoryLimitError
         The fix names the column with the most coordinates.
     """
-    width = _count_coordinates(table, whole, job)
+    width = _count_coordinates(table, matrix, job)
     widest = max(width, key=width.__getitem__)
     if width[widest] > 1:
         require_memory(
-            len(whole) * ENCODED * NUMBER * sum(width.values()),
-            f"A table of {plural(len(whole), 'record')} with {sum(width.values())} "
+            len(matrix) * ENCODED * NUMBER * sum(width.values()),
+            f"A table of {plural(len(matrix), 'record')} with {sum(width.values())} "
             "coordinates each",
             f"publish less detail of {widest!r}, of which each record has "
             f"{width[widest]} coordinates, or give its values a tree; or use a machine "
@@ -52,19 +52,21 @@ def require_memory_to_encode(table: Table, whole: Floats, job: Job) -> None:
         )
 
 
-def _count_coordinates(table: Table, whole: Floats, job: Job) -> Mapping[str, int]:
+def _count_coordinates(table: Table, matrix: Floats, job: Job) -> Mapping[str, int]:
     """Return how many coordinates a record has of each quasi-identifier.
 
     A number has one; by its range, one between each value and the next.
     """
     width = {}
-    for name, column in zip(table.roles.quasi_identifier, whole.T, strict=True):
-        there = np.unique(column[~np.isnan(column)])
+    for name, column in zip(table.roles.quasi_identifier, matrix.T, strict=True):
+        is_present = np.unique(column[~np.isnan(column)])
         if name in table.domains:
-            width[name] = table.domains[name].count_coordinates(there.astype(np.int64))
+            width[name] = table.domains[name].count_coordinates(
+                is_present.astype(np.int64)
+            )
         else:
             by_range = job.partition.weights == "range"
-            width[name] = len(there) - 1 if by_range else 1
+            width[name] = len(is_present) - 1 if by_range else 1
     return width
 
 
@@ -77,7 +79,7 @@ def require_memory_to_group(n: int, coordinates: int, job: Job) -> None:
         _require(n, job, n * (GROUPED * NUMBER * coordinates + NEAR))
 
 
-def _numbers(job: Job) -> int:
+def _count_bytes(job: Job) -> int:
     return NUMBER * len(job.roles.quasi_identifier)
 
 

@@ -1,5 +1,6 @@
-"""A table before its groups: its records, by units and strata, and as encoded."""
+"""A table before its groups: records, units, strata, encoding and missing values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,10 +12,13 @@ from aggopt.data.context.strata import RecordStrata, stratify
 from aggopt.data.context.units import RecordUnits, collapse_units
 from aggopt.data.context.weights import SamplingWeights, read_sampling_weights
 from aggopt.data.table import Table
-from aggopt.encoding import Encoded
+from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.encoding.incomplete import impute_means
 from aggopt.job import Job
+from aggopt.missing._patterns import Patterns
+from aggopt.missing._patterns import join_patterns as joined
 from aggopt.pipeline.prepare.memory_check import require_memory_to_encode
+from aggopt.release.audit.counts import combine_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,30 +59,70 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
     """
     table, units = collapse_units(table, job)
     table, strata = stratify(table, job)
-    whole = table.matrix()
-    check_group_size(job.privacy.k, len(whole))
-    require_memory_to_encode(table, whole, job)
+    matrix = table.matrix()
+    check_group_size(job.privacy.k, len(matrix))
+    require_memory_to_encode(table, matrix, job)
     sampling = read_sampling_weights(table)
     weights = sampling.known if sampling else None
     encoded = table.encode(job.partition.weights, weights)
-    of = strata, units, sampling, () if encoded is None else encoded.notes
+    context = strata, units, sampling, () if encoded is None else encoded.notes
     if encoded is None:
-        return PreparedTable(table, whole, whole, None, False, *of)
-    if not np.isnan(whole).any():
-        return PreparedTable(table, whole, encoded, None, False, *of)
+        return PreparedTable(table, matrix, matrix, None, False, *context)
+    if not np.isnan(matrix).any():
+        return PreparedTable(table, matrix, encoded, None, False, *context)
     apart = job.missing.policy == "patterns"
-    return PreparedTable(table, whole, impute_means(encoded), encoded, apart, *of)
+    return PreparedTable(table, matrix, impute_means(encoded), encoded, apart, *context)
 
 
-def find_constant(table: Table, whole: Floats) -> Bool:
+def find_constant(table: Table, matrix: Floats) -> Bool:
     """Return which quasi-identifiers (n, d) have one value only, (d,)."""
-    same = np.fmin.reduce(whole) == np.fmax.reduce(whole)  # only present values
+    same = np.fmin.reduce(matrix) == np.fmax.reduce(matrix)  # only present values
     if table.places:
-        same[table.places] = Scale.of(whole[:, table.places]).constant
+        same[table.places] = Scale.of(matrix[:, table.places]).constant
     return np.asarray(same)
 
 
-def present_values(x: Floats) -> Floats:
+def select_present(x: Floats) -> Floats:
     """Return the values of x (n,) that are not missing."""
     holes = np.isnan(x)
     return x[~holes] if holes.any() else x
+
+
+def join_patterns(
+    incomplete: Encoded, absent: Bool, k: int, block: Sequence[int]
+) -> Patterns:
+    """Return the patterns of a block of attributes, each of k records or more."""
+    own = incomplete.only(block)
+    return joined(absent[:, list(block)], k, own.coordinates, own.owner)
+
+
+def join_patterns_within_strata(
+    incomplete: Encoded,
+    absent: Bool,
+    k: int,
+    block: Sequence[int],
+    strata: RecordStrata,
+) -> Patterns:
+    """Return the joined patterns of each stratum, without joining across strata."""
+    own, holes = incomplete.only(block), absent[:, list(block)]
+    labels, suppressed = np.empty_like(strata.labels), np.empty_like(holes)
+    for rows in strata.members:
+        found = joined(holes[rows], k, own.coordinates[rows], own.owner)
+        labels[rows], suppressed[rows] = found.labels, found.suppressed
+    return Patterns(combine_codes([strata.labels, labels]), suppressed)
+
+
+def find_missing(incomplete: Encoded) -> Bool:
+    """Return which values (n, d) are missing.
+
+    Those of an attribute without coordinates, being constant, are looked up in it.
+    """
+    return np.stack(
+        [_find_missing_of(attribute) for attribute in incomplete.attributes], axis=1
+    )
+
+
+def _find_missing_of(attribute: EncodedAttribute) -> Bool:
+    if attribute.numbers is not None:
+        return np.isnan(attribute.numbers.values)
+    return attribute.codes < 0

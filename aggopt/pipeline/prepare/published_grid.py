@@ -29,7 +29,7 @@ def is_whole(table: Table, job: Job, name: str) -> bool:
     return typed or is_asked_whole(job, name)
 
 
-def published_limits(job: Job, name: str) -> tuple[float, float]:
+def get_published_limits(job: Job, name: str) -> tuple[float, float]:
     """Return the least and the largest value that may be published, or infinity."""
     if name not in job.attributes:
         return -inf, inf
@@ -40,7 +40,9 @@ def published_limits(job: Job, name: str) -> tuple[float, float]:
 
 def read_bounds(table: Table, job: Job, names: Sequence[str]) -> Bounds:
     """Return the ends of several attributes, (d,) each, as their columns hold them."""
-    ends = [round_to_type(table, name, published_limits(job, name)) for name in names]
+    ends = [
+        round_to_type(table, name, get_published_limits(job, name)) for name in names
+    ]
     lower, upper = np.array(ends).reshape(len(ends), 2).T
     return Bounds(lower.copy(), upper.copy())
 
@@ -55,16 +57,16 @@ def round_to_type(
     return lower, upper
 
 
-def published_ends(
+def find_published_ends(
     table: Table, job: Job, name: str, place: int | None
 ) -> tuple[float, float]:
     """Return the least and the largest number of `place` decimals within bounds."""
     if place is None and is_whole(table, job, name):
         place = 0  # its type rounds it
-    return decimals_within(*published_limits(job, name), place)
+    return find_decimal_ends(*get_published_limits(job, name), place)
 
 
-def decimals_within(
+def find_decimal_ends(
     lower: float, upper: float, place: int | None
 ) -> tuple[float, float]:
     """Return the least and the largest number with `place` decimals within two ends.
@@ -76,10 +78,12 @@ def decimals_within(
     """
     if place is None:
         return lower, upper
-    return _decimal(lower, place, ROUND_CEILING), _decimal(upper, place, ROUND_FLOOR)
+    return _round_end(lower, place, ROUND_CEILING), _round_end(
+        upper, place, ROUND_FLOOR
+    )
 
 
-def _decimal(end: float, place: int, rounding: str) -> float:
+def _round_end(end: float, place: int, rounding: str) -> float:
     if isinf(end):
         return end
     unit = Decimal(1).scaleb(-place)
@@ -99,7 +103,7 @@ def choose_decimals(spread: float, output: Output) -> int | None:
     return None if digits is None else digits - 1 - math.floor(math.log10(spread))
 
 
-def decimals_of_attribute(
+def find_attribute_decimals(
     table: Table, job: Job, name: str, spread: float
 ) -> int | None:
     """Return the decimals of an attribute; None if its values are not rounded."""
@@ -107,7 +111,7 @@ def decimals_of_attribute(
     place = choose_decimals(spread, output) if spread > 0 else None
     if is_asked_whole(job, name):
         return 0 if place is None else min(place, 0)
-    whole = kind.is_integer() or not kind.is_numeric()
-    if whole and output.round_integers and place is not None and place > 0:
+    is_integer = kind.is_integer() or not kind.is_numeric()
+    if is_integer and output.round_integers and place is not None and place > 0:
         return None  # rounded once, to its type
     return place

@@ -24,7 +24,7 @@ from aggopt.errors import naming
 from aggopt.job import Job, Shifting
 
 
-def category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats]]:
+def read_category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats]]:
     """Return the arguments of `wish` for each categorical attribute, by name.
 
     Raises
@@ -33,51 +33,53 @@ def category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats]]:
         As `resolve_category_request`; a distance that no two levels have; or equal
         requests for unordered names, without a budget.
     """
-    how = job.aggregation.categories
-    if not isinstance(how, CategoryWish) or not table.domains:
+    method = job.aggregation.categories
+    if not isinstance(method, CategoryWish) or not table.domains:
         return {}
-    asked: dict[str, dict[str, Floats]] = {name: {} for name in table.domains}
+    requests: dict[str, dict[str, Floats]] = {name: {} for name in table.domains}
     for key in ("delta", "importance"):
-        stated = getattr(how, key)
+        stated = getattr(method, key)
         if stated is None:
             continue
         for name, values in resolve_category_request(stated, table, key).items():
-            asked[name][key] = values
+            requests[name][key] = values
     for name, domain in table.domains.items():
-        much = asked[name]["importance"]
-        far = asked[name].get("delta", np.full(len(much), OWN))
-        there = ~find_missing_entries(table.frame[name])
+        much = requests[name]["importance"]
+        far = requests[name].get("delta", np.full(len(much), OWN))
+        is_present = ~find_missing_entries(table.frame[name])
         with naming(repr(name)):
             require_category_reach(far, domain)
-            require_choice(domain, far[there], much[there], how.budget)
-    return asked
+            require_choice(domain, far[is_present], much[is_present], method.budget)
+    return requests
 
 
-def stated_requests(job: Job) -> tuple[Any, ...]:
+def list_category_requests(job: Job) -> tuple[Any, ...]:
     """Return the requests in the job's section of categories."""
-    how = job.aggregation.categories
-    return (how.delta, how.importance) if isinstance(how, CategoryWish) else ()
+    method = job.aggregation.categories
+    return (method.delta, method.importance) if isinstance(method, CategoryWish) else ()
 
 
-def read_requests(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
+def read_requests(table: Table, matrix: Floats, job: Job) -> dict[str, Floats]:
     """Return the requests of records (n, d) for each number, (n, p) each.
 
     Empty if the aggregation does not shift; 0 for missing values.
     """
-    category_requests(job, table)
-    return number_requests(table, whole, job)
+    read_category_requests(job, table)
+    return read_number_requests(table, matrix, job)
 
 
-def number_requests(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
+def read_number_requests(table: Table, matrix: Floats, job: Job) -> dict[str, Floats]:
     """Return the arguments of the aggregation of numbers that wishes are, by name."""
-    how = job.aggregation
-    if not isinstance(how, Shifting):
+    aggregation = job.aggregation
+    if not isinstance(aggregation, Shifting):
         return {}
-    X = whole[:, table.places]
-    there = ~np.isnan(X)
+    X = matrix[:, table.places]
+    is_present = ~np.isnan(X)
     weights = read_scaled_weights(table)
-    Z = np.where(there, Scale.of(X, weights).standardise(X), 0.0)
-    delta = np.where(there, resolve_request(how.delta, table, Z, "delta"), 0.0)
+    Z = np.where(is_present, Scale.of(X, weights).standardise(X), 0.0)
+    delta = np.where(
+        is_present, resolve_request(aggregation.delta, table, Z, "delta"), 0.0
+    )
     require_reach(delta, Z, job.privacy.k, table.numeric, weights)
-    importance = resolve_request(how.importance, table, Z, "importance")
-    return {"delta": delta, "importance": np.where(there, importance, 0.0)}
+    importance = resolve_request(aggregation.importance, table, Z, "importance")
+    return {"delta": delta, "importance": np.where(is_present, importance, 0.0)}

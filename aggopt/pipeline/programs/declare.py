@@ -1,6 +1,9 @@
 """The program of an attribute of a job: declared for others to solve, and judged."""
 
+import json
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Any, cast
@@ -12,16 +15,17 @@ from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.shifted_means import FEASIBLE
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.standardise import Scale
+from aggopt.core.validation import Labels
 from aggopt.data.fingerprint import compute_fingerprint
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job, Shifting, Squared
-from aggopt.pipeline.aggregate.margins import margin_arguments
+from aggopt.models import Model
+from aggopt.pipeline.aggregate.margins import make_margin_arguments
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.inputs import load_job, read_table
-from aggopt.pipeline.prepare.job_properties import find_model, is_aggregated_by_stratum
+from aggopt.pipeline.prepare.job_settings import find_model, is_aggregated_by_stratum
 from aggopt.pipeline.prepare.published_grid import read_bounds
-from aggopt.pipeline.programs.program import Program
 from aggopt.solvers import Certificate, Status
 
 KEPT = "_aggopt_program"  # attribute of a problem, or of its variable, with its program
@@ -71,61 +75,102 @@ def declare(
     return declare_program(data, job, attribute, language, trust)[0]
 
 
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The source of a declared problem; it holds standardised originals.
+
+    Attributes
+    ----------
+    labels : (n,)
+        Group of each record.
+    scale
+        The scale of the attribute.
+    table
+        The fingerprint of the table.
+    job
+        The job, with all that it names loaded.
+    """
+
+    model: Model
+    data: Any = field(repr=False)
+    labels: Labels = field(repr=False)
+    scale: Scale = field(repr=False)
+    table: str = field(repr=False)
+    attribute: str
+    job: Job = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the job's sections, of its code and of the groups it made."""
+        stated = (*_describe_job(self.job), self.labels.tolist())
+        return sha256(json.dumps(stated).encode()).hexdigest()
+
+    def is_under(self, job: Job) -> bool:
+        """Whether a job equals the one that the program was declared under.
+
+        Python objects must be identical; two readings of unchanged files are equal.
+        """
+        objects = any(origin.where == "object" for origin in job.code)
+        return self.job == job or (
+            not objects and _describe_job(self.job) == _describe_job(job)
+        )
+
+
 def declare_program(
     data: Any,
     job: Job | str | Path,
     attribute: str,
     language: str,
     trust: Iterable[str | Path],
-    known: str | None = None,
+    secret: str | None = None,
 ) -> tuple[Any, Program, str]:
-    """Return a problem, its program, and the secret of its margins or `known`."""
+    """Return a problem, its program, and the secret of its margins or `secret`."""
     job = load_job(job, trust).contained()
-    how = job.aggregation
-    if not isinstance(how, Shifting | ByModel):
+    aggregation = job.aggregation
+    if not isinstance(aggregation, Shifting | ByModel):
         raise JobError(
-            f"{how.method!r} publishes by a formula, and declares no program.",
+            f"{aggregation.method!r} publishes by a formula, and declares no program.",
             fix='set method = "p3m" under [aggregation], or name a model of yours.',
         )
-    if isinstance(how, Shifting) and how.kinds != ("variance",):
+    if isinstance(aggregation, Shifting) and aggregation.kinds != ("variance",):
         raise JobError(
             "The job keeps more than variances, and has no program of one attribute.",
             fix='set keep = "variance" under [aggregation].',
         )
-    given = partition_table(data, job, None, known=known)
-    made = _program(given, attribute, job)
+    partitioned = partition_table(data, job, None, secret=secret)
+    made = _make_program(partitioned, attribute, job)
     require_known("modelling language of this model", language, made.model.languages)
     problem = made.model.build(made.data, language)
-    for part in (problem, *_variables(problem)):
+    for part in (problem, *_list_variables(problem)):
         setattr(part, KEPT, made)
-    return problem, made, given.secret
+    return problem, made, partitioned.secret
 
 
-def _program(given: PartitionedTable, attribute: str, job: Job) -> Program:
-    require_known("quasi-identifier that is a number", attribute, given.names)
-    if given.kept is not None:
+def _make_program(partitioned: PartitionedTable, attribute: str, job: Job) -> Program:
+    require_known("quasi-identifier that is a number", attribute, partitioned.names)
+    if partitioned.kept is not None:
         raise JobError(
             "Programs are declared of complete tables, and values are missing.",
             fix="remove the records that miss a value.",
         )
-    if given.strata is not None and is_aggregated_by_stratum(job):
+    if partitioned.strata is not None and is_aggregated_by_stratum(job):
         raise JobError(
             "Programs are declared of all records together, and the job keeps what it "
             "keeps in each stratum.",
             fix='set keep = "overall" under [strata].',
         )
-    j = given.names.index(attribute)
-    how = cast(Any, given.job.aggregation)
-    scale = Scale.of(given.X[:, [j]], given.weights)
+    j = partitioned.names.index(attribute)
+    how = cast(Any, partitioned.job.aggregation)
+    scale = Scale.of(partitioned.X[:, [j]], partitioned.weights)
     if scale.constant[0]:
         raise JobError(
             f"{attribute!r} has one value only: there is no program of it.",
             fix="name an attribute that varies.",
         )
-    x = scale.standardise(given.X[:, [j]])[:, 0]
-    label = get_column(given.labels_of_numbers, j)
+    x = scale.standardise(partitioned.X[:, [j]])[:, 0]
+    label = get_column(partitioned.labels_of_numbers, j)
     model = find_model(how)
-    bounds = read_bounds(given.table, given.job, [attribute])
+    bounds = read_bounds(partitioned.table, partitioned.job, [attribute])
     sides = bounds.standardised(scale)._asdict()
     ends = {side: float(end[0]) for side, end in sides.items()}
     if isinstance(how, ByModel):
@@ -133,15 +178,15 @@ def _program(given: PartitionedTable, attribute: str, job: Job) -> Program:
         own = {side: end for side, end in ends.items() if side in takes}
         stated = model.data(x, label, **{**how.arguments, **own})
     else:
-        asked = margin_arguments(given)
+        asked = make_margin_arguments(partitioned)
         weight = how.alpha if isinstance(how, Squared) else how.price
         wishes = asked["delta"][:, j].copy(), asked["importance"][:, j], weight
-        stated = model.data(x, label, *wishes, **ends, weights=given.weights)
-    known = given.source.fingerprint
+        stated = model.data(x, label, *wishes, **ends, weights=partitioned.weights)
+    known = partitioned.source.fingerprint
     return Program(model, stated, label, scale, known, attribute, job)
 
 
-def _variables(problem: Any) -> list[Any]:
+def _list_variables(problem: Any) -> list[Any]:
     """Return the variables of cvxpy, which another problem may be made of."""
     return problem.variables() if hasattr(problem, "var_dict") else []
 
@@ -194,7 +239,7 @@ def adopt(
     >>> adopt(problem, people, job, "age").centroids.ravel().round(3).tolist()
     [21.0, 62.0]
     """
-    kept = (getattr(part, KEPT, None) for part in (problem, *_variables(problem)))
+    kept = (getattr(part, KEPT, None) for part in (problem, *_list_variables(problem)))
     made = next((each for each in kept if each is not None), None)
     if made is None:
         raise JobError(
@@ -218,37 +263,39 @@ def adopt(
     return judge_centroids(made, reading, by="adopted")
 
 
-def read_problem(made: Program, problem: Any) -> Any:
+def read_problem(program: Program, problem: Any) -> Any:
     """Return the values of a problem; only the centroids if it judges itself."""
-    for each in _variables(problem):
-        seen = each.value
-        if seen is not None and (np.shape(seen) != each.shape or np.iscomplexobj(seen)):
+    for each in _list_variables(problem):
+        value = each.value
+        if value is not None and (
+            np.shape(value) != each.shape or np.iscomplexobj(value)
+        ):
             raise JobError(
                 f"The variable {each.name()!r} of shape {each.shape} holds values of "
-                f"shape {np.shape(seen)}, or complex ones.",
+                f"shape {np.shape(value)}, or complex ones.",
                 fix="give it one real number for each of its entries.",
             )
     try:
-        if made.model.declared:
+        if program.model.declared:
             return problem.var_dict["c"].value
-        return made.model.reader(problem, made.data)
+        return program.model.reader(problem, program.data)
     except (AttributeError, KeyError, TypeError, ValueError):
         return None  # a variable of the model was taken out, or replaced
 
 
-def judge_centroids(made: Program, reading: Any, *, by: str) -> Aggregation:
+def judge_centroids(program: Program, reading: Any, *, by: str) -> Aggregation:
     """Return centroids judged by their model, for any solver."""
-    found, m = np.asarray(getattr(reading, "c", reading)), int(made.labels.max()) + 1
+    found, m = np.asarray(getattr(reading, "c", reading)), int(program.labels.max()) + 1
     if found.shape != (m,) or found.dtype.kind not in "iuf":
         raise JobError(
             f"There are centroids of shape {found.shape} and type {found.dtype}, for "
             f"{m} groups.",
             fix="bring one real number for each group.",
         )
-    at = made.model.point(made.data, reading)
+    at = program.model.point(program.data, reading)
     c = np.asarray(at.c if hasattr(reading, "c") else reading)
-    cost = made.model.objective(made.data, at)
-    missed = made.model.violation(made.data, at)
+    cost = program.model.objective(program.data, at)
+    missed = program.model.violation(program.data, at)
     fit = missed <= FEASIBLE and isfinite(cost)
     proof = Certificate(
         Status.HEURISTIC if fit else Status.FAILED,
@@ -257,6 +304,11 @@ def judge_centroids(made: Program, reading: Any, *, by: str) -> Aggregation:
         missed,
         by,
         0.0,
-        judge=made.model.judge,
+        judge=program.model.judge,
     )
-    return Aggregation(made.scale.undo(c[:, None]), made.labels, (proof,))
+    return Aggregation(program.scale.undo(c[:, None]), program.labels, (proof,))
+
+
+def _describe_job(job: Job) -> tuple[str, list[dict[str, Any]]]:
+    """Return the sections of a job, and which code they name."""
+    return job.as_text(), [origin.to_dict() for origin in job.code]

@@ -6,9 +6,11 @@ the secret; import uses it to rebuild the program.
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import takewhile
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +23,6 @@ from aggopt.pipeline.programs.declare import (
     declare_program,
     judge_centroids,
     read_problem,
-)
-from aggopt.pipeline.programs.solution_files import (
-    parse_solution,
-    set_pyomo_values,
-    solution_values,
 )
 from aggopt.release.files.private import write_json
 from aggopt.release.files.staging import Staging, check_places
@@ -93,10 +90,10 @@ def export(
     """
     require_known("format of programs", format, FORMATS)
     program = Path(out)
-    made = ExportedProgram(program, _key_of(program))
+    exported_program = ExportedProgram(program, _make_key_path(program))
     job = load_job(job, trust)
-    language = _language_for(job, format)
-    check_places(*made, overwrite=overwrite)
+    language = _choose_language(job, format)
+    check_places(*exported_program, overwrite=overwrite)
     problem, kept, secret = declare_program(data, job, attribute, language, trust)
     stated = {
         "format": format,
@@ -107,9 +104,9 @@ def export(
     }
     with Staging() as staging:
         staging.write(program, lambda to: write_problem(problem, to, format))
-        staging.write(made.key, lambda to: write_json(to, stated))
-        staging.commit(*made, overwrite=overwrite)
-    return made
+        staging.write(exported_program.key, lambda to: write_json(to, stated))
+        staging.commit(*exported_program, overwrite=overwrite)
+    return exported_program
 
 
 def import_solution(
@@ -157,14 +154,14 @@ def import_solution(
     Traceback (most recent call last):
     aggopt.errors.JobError: There is no key age.nl.key.json...
     """
-    place = _key_beside(Path(solution)) if key is None else Path(key)
+    place = _find_key(Path(solution)) if key is None else Path(key)
     for file, noun, remedy in (
         (place, "key", "name the key that `aggopt export` wrote next to it."),
         (Path(solution), "solution", "name the file that a solver wrote."),
     ):
         if not file.exists():
             raise JobError(f"There is no {noun} {file}.", fix=remedy)
-    stated = _stated(place)
+    stated = _read_key(place)
     if stated.get("attribute") != attribute:
         raise JobError(
             f"{place.name} is not the key of {attribute!r}.",
@@ -173,43 +170,45 @@ def import_solution(
     format = str(stated.get("format", "nl"))
     require_known("format of programs", format, FORMATS)
     job = load_job(job, trust)
-    language = _language_for(job, format)
+    language = _choose_language(job, format)
     secret = str(stated.get("secret"))
-    problem, kept, _ = declare_program(data, job, attribute, language, trust, secret)
-    if stated.get("table") != kept.table:
+    problem, declared, _ = declare_program(
+        data, job, attribute, language, trust, secret
+    )
+    if stated.get("table") != declared.table:
         raise JobError(
             f"{place.name} is the key of another table.", fix="pass that table."
         )
-    if stated.get("job") != kept.digest:
+    if stated.get("job") != declared.digest:
         raise JobError(
             f"{place.name} is the key of another job.",
             fix="pass the job of the export; or export the program of this one.",
         )
     _load(problem, Path(solution), format, language)
-    reading = read_problem(kept, problem)
+    reading = read_problem(declared, problem)
     if reading is None:
-        raise _no_solution(Path(solution))
-    return judge_centroids(kept, reading, by="file")
+        raise _make_solution_error(Path(solution))
+    return judge_centroids(declared, reading, by="file")
 
 
-def _key_of(file: Path) -> Path:
+def _make_key_path(file: Path) -> Path:
     return file.with_name(f"{file.name}.key.json")
 
 
-def _key_beside(solution: Path) -> Path:
+def _find_key(solution: Path) -> Path:
     """Return the key of the program that a solution is of, with a suffix or none."""
     endings = ("", *(f".{format}" for format in FORMATS))
-    keys = [_key_of(solution.with_suffix(ending)) for ending in endings]
-    there = [key for key in keys if key.exists()]
-    if len(there) > 1:
+    keys = [_make_key_path(solution.with_suffix(ending)) for ending in endings]
+    existing = [key for key in keys if key.exists()]
+    if len(existing) > 1:
         raise JobError(
-            f"{' and '.join(key.name for key in there)} lie beside {solution.name}.",
+            f"{' and '.join(key.name for key in existing)} lie beside {solution.name}.",
             fix="name the key of the file that was solved.",
         )
-    return there[0] if there else _key_of(solution.with_suffix(".nl"))
+    return existing[0] if existing else _make_key_path(solution.with_suffix(".nl"))
 
 
-def _language_for(job: Job, format: str) -> str:
+def _choose_language(job: Job, format: str) -> str:
     """Return the language whose declaration is written: Pyomo's, if there is one.
 
     Raises
@@ -217,12 +216,13 @@ def _language_for(job: Job, format: str) -> str:
     JobError
         There is none, and the format is Pyomo's alone.
     """
-    how = job.aggregation
-    if not isinstance(how, ByModel) or "pyomo" in how.program.languages:
+    aggregation = job.aggregation
+    if not isinstance(aggregation, ByModel) or "pyomo" in aggregation.program.languages:
         return "pyomo"
     if format == "nl":
         raise JobError(
-            f"{how.program.name} is declared in cvxpy alone, and the format 'nl' needs "
+            f"{aggregation.program.name} is declared in cvxpy alone, and the format "
+            "'nl' needs "
             "a declaration in Pyomo.",
             fix='write it with format "lp" or "mps"; or write a file of a model with '
             '"pyomo" among its LANGUAGES.',
@@ -230,14 +230,14 @@ def _language_for(job: Job, format: str) -> str:
     return "cvxpy"
 
 
-def _stated(key: Path) -> dict[str, Any]:
+def _read_key(key: Path) -> dict[str, Any]:
     try:
-        found = json.loads(key.read_bytes())
+        content = json.loads(key.read_bytes())
     except (OSError, ValueError, RecursionError):
         pass
     else:
-        if isinstance(found, dict):
-            return found
+        if isinstance(content, dict):
+            return content
     raise JobError(
         f"{key} is no key of an export, or cannot be read.",
         fix="pass the file that `aggopt export` wrote beside the program.",
@@ -287,7 +287,7 @@ def _write(problem: Any, to: Path, format: str) -> Any:
     """Return what Pyomo knows of the names in the file that it wrote."""
     how = PLAIN if format == "nl" else {}
     try:
-        with _silence_pyomo():
+        with _disable_pyomo_log():
             return problem.write(str(to), format=format, io_options=how)[1]
     except (RuntimeError, ValueError):
         raise JobError(
@@ -304,7 +304,7 @@ def _load(problem: Any, solution: Path, format: str, language: str) -> None:
         with make_scratch_folder() as folder:
             names = _write(problem, folder / format, format)
     try:
-        with _silence_pyomo():
+        with _disable_pyomo_log():
             read(problem, solution, names)
     except MemoryError:
         raise
@@ -312,7 +312,7 @@ def _load(problem: Any, solution: Path, format: str, language: str) -> None:
         pass
     else:
         return
-    raise _no_solution(solution)
+    raise _make_solution_error(solution)
 
 
 def _read_nl(problem: Any, solution: Path, names: Any) -> None:
@@ -336,10 +336,10 @@ def _read_cvxpy(problem: Any, solution: Path, names: Any) -> None:
     from aggopt.solvers.cvxpy_file import read_values
 
     found = parse_solution(solution.read_bytes().decode())
-    read_values(problem, partial(solution_values, found))
+    read_values(problem, partial(list_values, found))
 
 
-def _no_solution(solution: Path) -> JobError:
+def _make_solution_error(solution: Path) -> JobError:
     return JobError(
         f"{solution.name} is no solution of the program, or cannot be read.",
         fix="pass the file that a solver wrote of the exported one: of NL a .sol file, "
@@ -348,9 +348,86 @@ def _no_solution(solution: Path) -> JobError:
 
 
 @contextmanager
-def _silence_pyomo() -> Iterator[None]:
+def _disable_pyomo_log() -> Iterator[None]:
     """Suppress the log of Pyomo, which may quote the problem."""
     from pyomo.common.log import LoggingIntercept
 
     with LoggingIntercept(module="pyomo"):
         yield
+
+
+_PRIMAL, _COLUMNS = "# Primal solution values", "# Columns "
+_SAID = ("solution status:", "objective value:")
+
+
+class FileSolution(NamedTuple):
+    """Values of variables by their names in a file; `others` that of all else."""
+
+    values: Mapping[str, float]
+    others: float | None
+
+
+def parse_solution(text: str) -> FileSolution:
+    """Return the values of variables in a solution file.
+
+    Raises
+    ------
+    ValueError, LookupError
+        The file has another format, no solution, or a value that is not finite.
+    """
+    lines = text.splitlines()
+    solution = _read_highs(lines) if _PRIMAL in lines else _read_scip(lines)
+    if not solution.values or not all(map(isfinite, solution.values.values())):
+        raise ValueError
+    return solution
+
+
+def _read_highs(lines: list[str]) -> FileSolution:
+    after = lines[lines.index(_PRIMAL) :]
+    head = [line.startswith(_COLUMNS) for line in after].index(True)  # unless "None"
+    count = int(after[head].removeprefix(_COLUMNS))
+    listed = takewhile(lambda line: not line.startswith("#"), after[head + 1 :])
+    values = dict(map(_read_pair, listed))
+    if len(values) != count:  # cut short, or a name twice
+        raise ValueError
+    return FileSolution(values, None)
+
+
+def _read_scip(lines: list[str]) -> FileSolution:
+    if not any(line.startswith(_SAID) for line in lines):
+        raise ValueError
+    listed = (line for line in lines if line and not line.startswith((*_SAID, "#")))
+    return FileSolution(dict(map(_read_pair, listed)), 0.0)
+
+
+def _read_pair(line: str) -> tuple[str, float]:
+    name, value, *_ = line.split()
+    return name, float(value)
+
+
+def set_pyomo_values(solution: FileSolution, variables: Mapping[str, Any]) -> None:
+    """Give variables of Pyomo, by their names in the file, the values of a solution.
+
+    Raises
+    ------
+    ValueError
+        It has none of them, or lacks some and gives no value for the others.
+    """
+    for name, value in list_values(solution, variables).items():
+        variables[name].set_value(value)
+
+
+def list_values(solution: FileSolution, names: Iterable[str]) -> dict[str, float]:
+    """Return the value that a solution has of each name.
+
+    Raises
+    ------
+    ValueError
+        It has none of them, or lacks some and gives no value for the others.
+    """
+    wanted = list(names)
+    lacking = {*wanted} - solution.values.keys()
+    others = solution.others
+    if lacking and (others is None or len(lacking) == len(wanted)):
+        raise ValueError
+    return {name: solution.values.get(name, others or 0.0) for name in wanted}

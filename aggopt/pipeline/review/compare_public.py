@@ -1,4 +1,4 @@
-"""Releases side by side by what is published of them alone, without private keys."""
+"""Compare releases by their published files only, without private keys."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,9 +15,9 @@ from aggopt.core.types import Labels
 from aggopt.data.readers.read import read_release_as_text
 from aggopt.job import Job
 from aggopt.pipeline.review.compare_with_keys import (
-    job_of_manifest,
+    collect_figures,
+    read_manifest_job,
     read_manifests,
-    release_figures,
 )
 from aggopt.pipeline.review.comparison import ReleaseFigures, find_best, name_releases
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
@@ -25,21 +25,21 @@ from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 
 @dataclass(frozen=True)
 class PublicComparison:
-    """What anybody who has the files of several releases can count of them together.
+    """Counts that any reader of the files of several releases can make.
 
     Attributes
     ----------
     figures
-        Of each release, as far as they are known without its original.
+        Figures of each release that need no original.
     by
-        Columns that all publish as they are, by which records are put together.
+        Columns that all publish unchanged; they link the records.
     records
         How many records each release has.
     joined
-        Of how many people all releases have one record that these columns tell apart.
+        Number of people with one record in every release that these columns identify.
     together
-        The groups that these have in common; None where there are none.  Other records
-        may be in these groups, too, unless all are joined.
+        The groups that these have in common; None if no records are linked.  Other
+        records may be in these groups, too, unless all are joined.
     k
         The smallest that a release was made with.
     """
@@ -59,8 +59,8 @@ class PublicComparison:
     @property
     def holds(self) -> bool:
         """Whether k records are known to share each group of all releases together."""
-        found = self.together
-        return self.complete and found is not None and found.rarest >= self.k
+        together = self.together
+        return self.complete and together is not None and together.rarest >= self.k
 
     @property
     def best(self) -> dict[str, list[str]]:
@@ -72,39 +72,40 @@ class PublicComparison:
         """Say what can be counted without private keys, and what cannot."""
         releases = name_releases(self.figures)
         if self.complete and self.together is not None:
-            held = "leaves" if self.holds else "DOES NOT LEAVE"
+            verb = "leaves" if self.holds else "DOES NOT LEAVE"
             return (
-                f"Publishing {releases} {held} k = {self.k}, and anybody can "
+                f"Publishing {releases} {verb} k = {self.k}, and anybody can "
                 "count it: what they publish as it is puts all their records together. "
                 f"The smallest group in common is of "
                 f"{plural(self.together.rarest, 'record')}."
             )
-        named = ", ".join(map(repr, self.by))
-        how = f"By {named}, which all publish as they are, " if self.by else ""
+        columns = ", ".join(map(repr, self.by))
+        beginning = f"By {columns}, which all publish as they are, " if self.by else ""
         return (
             f"Without private keys it is NOT KNOWN whether publishing {releases} "
             f"leaves k = {self.k}: each holds what its own smallest group says, and "
             "the groups that they have in common cannot be counted. "
-            f"{how}{plural(self.joined, 'person', 'people')} of "
+            f"{beginning}{plural(self.joined, 'person', 'people')} of "
             f"{' and '.join(map(str, self.records))} records can be put together by "
             "anybody."
         )
 
     @property
     def notes(self) -> list[str]:
-        """Say what is known of the people that can be put together."""
-        found = self.together
-        if found is None or self.complete:
+        """Return notes on the people whose records can be linked."""
+        together = self.together
+        if together is None or self.complete:
             return []
         return [
-            f"Of these, {found.rare} are in groups in common with fewer than {self.k} "
+            f"Of these, {together.rare} are in groups in common with fewer than "
+            f"{self.k} "
             "of them; records that nobody can put together may be there, too."
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         return {
-            "releases": [asdict(each) for each in self.figures],
+            "releases": [asdict(figure) for figure in self.figures],
             "by": list(self.by),
             "records": list(self.records),
             "joined": self.joined,
@@ -122,8 +123,8 @@ def compare_published(
 ) -> PublicComparison:
     """Return what can be counted of releases together without their private keys.
 
-    Records are of one person where the columns that all publish as they are have the
-    same entries, and these stand once in each release.
+    Records belong to one person if the columns that all publish unchanged have equal
+    entries, which occur once in each release.
 
     Raises
     ------
@@ -131,32 +132,32 @@ def compare_published(
         As `aggopt.pipeline.review.compare_with_keys`.
     """
     stated = read_manifests(tables, manifests)
-    jobs = [job_of_manifest(each["job"]) for each in stated]
+    jobs = [read_manifest_job(each["job"]) for each in stated]
     pairs = list(zip(tables, jobs, strict=True))
     frames = [
         read_release_as_text(table, job.released_input, job.roles)
         for table, job in pairs
     ]
     each = zip(tables, stated, strict=True)
-    figures = tuple(release_figures(table, own, None) for table, own in each)
-    by, people = _people(frames, jobs)
+    figures = tuple(collect_figures(table, own, None) for table, own in each)
+    by, people = _find_people(frames, jobs)
     k = min(job.privacy.k for job in jobs)
-    joined, found = _join_people(people), None
+    joined, count = _join_people(people), None
     if joined.size:
         groups = [
-            _of_joined(frame, job, own, joined)
+            _select_joined(frame, job, own, joined)
             for frame, job, own in zip(frames, jobs, people, strict=True)
         ]
         names = dict.fromkeys(n for job in jobs for n in job.combination)
-        found = Count.of(tuple(names), combine_codes(groups), k)
+        count = Count.of(tuple(names), combine_codes(groups), k)
     records = tuple(len(frame) for frame in frames)
-    return PublicComparison(figures, by, records, len(joined), found, k)
+    return PublicComparison(figures, by, records, len(joined), count, k)
 
 
-def _people(
+def _find_people(
     frames: Sequence[pa.Table], jobs: Sequence[Job]
 ) -> tuple[tuple[str, ...], list[Labels]]:
-    """Return the columns that all publish as they are, and who each record seems to be.
+    """Return the columns that all publish unchanged, and the person of each record.
 
     These are numbers from 0 on, alike in all releases.
     """
@@ -176,13 +177,13 @@ def _people(
 
 
 def _join_people(people: Sequence[Labels]) -> Labels:
-    """Return who is told apart in each release and is in all of them."""
+    """Return the people that are identified in each release and are in all of them."""
     counted = (np.unique(own, return_counts=True) for own in people)
     once = [who[times == 1] for who, times in counted]
     return reduce(np.intersect1d, once)
 
 
-def _of_joined(frame: pa.Table, job: Job, people: Labels, joined: Labels) -> Labels:
+def _select_joined(frame: pa.Table, job: Job, people: Labels, joined: Labels) -> Labels:
     """Return the published combination of the people that are joined, from 0 on."""
     table = nw.from_native(frame)
     codes = combine_codes(encode_entries(table[name]) for name in job.combination)

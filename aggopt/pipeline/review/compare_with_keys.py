@@ -47,11 +47,11 @@ def compare_releases(
 ) -> ReleaseComparison:
     """Return releases of the same people side by side, and the groups in common.
 
-    A manifest goes with the table in its place, and the private key of the release
-    stands beside the manifest.  Groups are records that are published alike in all
-    quasi-identifiers of the release, as the audit counts them; of units, these.
-    `original` is the table that all were made from; or the table of each, whose people
-    an identifier, `person`, tells in all of them.
+    Manifests are in the order of the tables, and each private key is next to its
+    manifest.  Groups are records that are published alike in all quasi-identifiers of
+    the release, as the audit counts them; of units, these. `original` is the table that
+    all were made from; or the table of each, with an identifier `person` that all of
+    them have.
 
     Raises
     ------
@@ -63,55 +63,60 @@ def compare_releases(
         different tables, and these are not named.
     """
     stated = read_manifests(tables, manifests)
-    originals = _originals(original, tables, person)
-    jobs = [job_of_manifest(each["job"]) for each in stated]
+    originals = _list_originals(original, tables, person)
+    jobs = [read_manifest_job(labels["job"]) for labels in stated]
     waves = None if person is None else LinkedTables(originals, person, jobs)
     if waves is None:
         require_one_table(tables, stated)
     frames, groups, figures = [], [], []
     each_of = zip(tables, originals, manifests, jobs, stated, strict=True)
     for table, before, manifest, job, own in each_of:
-        how = job.released_input
-        frame = nw.from_native(read_release_as_text(table, how, job.roles))
+        input_section = job.released_input
+        frame = nw.from_native(read_release_as_text(table, input_section, job.roles))
         frames.append(frame)
-        groups.append(_groups(frame, job, before, _files(table, manifest)))
+        groups.append(_read_groups(frame, job, before, _find_files(table, manifest)))
         use = measure_utility(before, table, job, private=manifest.parent)
-        figures.append(release_figures(table, own, use))
+        figures.append(collect_figures(table, own, use))
     units: list[Labels | None] = [None]
     if waves is None:
-        units = _units(originals, tables, jobs)
+        units = _read_unit_roles(originals, tables, jobs)
     else:
         groups = waves.united(groups)
         units = [waves.units(*range(len(jobs)))]
-    k, there = min(job.privacy.k for job in jobs), _in_any(groups)
-    every: Bool = np.all([each >= 0 for each in groups], axis=0)
-    partly, whole = int(there.sum() - every.sum()), _counted(groups, there, jobs, units)
-    common = _counted(groups, every, jobs, units) if partly and every.any() else None
-    keys = _keys(frames, jobs) if waves is None else ()
-    changes = () if waves is None else _changes(waves, groups, jobs, tables, k)
+    k, is_released = min(job.privacy.k for job in jobs), _find_released(groups)
+    every: Bool = np.all([labels >= 0 for labels in groups], axis=0)
+    partly, whole = (
+        int(is_released.sum() - every.sum()),
+        _count_groups(groups, is_released, jobs, units),
+    )
+    common = (
+        _count_groups(groups, every, jobs, units) if partly and every.any() else None
+    )
+    keys = _find_keys(frames, jobs) if waves is None else ()
+    changes = () if waves is None else _count_changes(waves, groups, jobs, tables, k)
     return ReleaseComparison(tuple(figures), whole, k, keys, partly, common, changes)
 
 
-def _changes(
+def _count_changes(
     waves: LinkedTables,
     groups: Sequence[Labels],
     jobs: Sequence[Job],
     tables: Sequence[Path],
     k: int,
 ) -> tuple[PairOfWaves, ...]:
-    """Return what each two waves show of few, by the groups of people (p,) in each."""
-    found = []
+    """Return the changes between each two waves, by the groups of people (p,)."""
+    result = []
     for i, j in combinations(range(len(jobs)), 2):
         names, changed = waves.changed(i, j, jobs)
         lacking = waves.lacking(i, j, jobs, names)
         both = count_changes(
             groups[i], groups[j], changed, names, k, waves.units(i, j), lacking
         )
-        found.append(PairOfWaves((tables[i].name, tables[j].name), both))
-    return tuple(found)
+        result.append(PairOfWaves((tables[i].name, tables[j].name), both))
+    return tuple(result)
 
 
-def _counted(
+def _count_groups(
     groups: Sequence[Labels],
     rows: Bool,
     jobs: Sequence[Job],
@@ -119,17 +124,17 @@ def _counted(
 ) -> Count:
     """Return the count of the groups that these rows (n,) have in all releases.
 
-    Of what is known of a record it is a part that a release leaves it out: who takes
-    away the records that another release has is left with it.
+    The absence of a record from a release is knowledge, too: subtracting the records of
+    another release leaves it.
     """
     k = min(job.privacy.k for job in jobs)
     names = dict.fromkeys(n for job in jobs for n in job.combination)
-    parts = [np.unique(each[rows], return_inverse=True)[1] for each in groups]
+    parts = [np.unique(unit[rows], return_inverse=True)[1] for unit in groups]
     labels = combine_codes(parts)
     counts = []
-    for each in units:
-        own = None if each is None else each[rows]
-        counts.append(Count.of(tuple(names), labels, k, own))
+    for unit in units:
+        units_of_rows = None if unit is None else unit[rows]
+        counts.append(Count.of(tuple(names), labels, k, units_of_rows))
     return min(counts, key=lambda count: count.rarest)
 
 
@@ -141,7 +146,7 @@ def read_manifests(
     Raises
     ------
     TableError
-        A release is not there; that is said before its manifest is read.
+        A release does not exist; checked before its manifest is read.
     """
     if len(tables) < 2 or len(tables) != len(manifests):
         raise JobError(
@@ -156,62 +161,64 @@ def read_manifests(
                 f"{table} is not there.",
                 fix="name the released file that aggopt mask wrote.",
             )
-    return [_manifest(path) for path in manifests]
+    return [_read_manifest(path) for path in manifests]
 
 
-def _originals(
+def _list_originals(
     original: Path | Sequence[Path], tables: Sequence[Path], person: str | None
 ) -> list[Path]:
     """Return the table that each release was made from."""
-    found = [original] if isinstance(original, Path) else list(original)
-    if len(found) == 1 and person is None:
-        return found * len(tables)
-    if len(found) == 1 or len(found) != len(tables) or person is None:
+    originals = [original] if isinstance(original, Path) else list(original)
+    if len(originals) == 1 and person is None:
+        return originals * len(tables)
+    if len(originals) == 1 or len(originals) != len(tables) or person is None:
         who = "no person" if person is None else f"the person {person!r}"
         raise JobError(
             f"There are {plural(len(tables), 'release')} of "
-            f"{plural(len(found), 'table')}, and {who}.",
+            f"{plural(len(originals), 'table')}, and {who}.",
             fix="name the one table that all were made from, and no person; or the "
             "table of each, in their order, and the identifier that all tables have: "
             "--original a.csv --original b.csv --person NAME.",
         )
-    return found
+    return originals
 
 
-def job_of_manifest(stated: dict[str, Any]) -> Job:
+def read_manifest_job(stated: dict[str, Any]) -> Job:
     """Return of the job in a manifest what tables are read and counted by."""
     read = ("roles", "strata", "units", "weights", "attributes", "missing")
     sections = (*read, "input", "output")
-    own = {name: stated[name] for name in sections if name in stated}
-    own["privacy"] = {name: stated["privacy"][name] for name in ("k", "scope")}
-    return Job(**own)
+    sections_present = {name: stated[name] for name in sections if name in stated}
+    sections_present["privacy"] = {
+        name: stated["privacy"][name] for name in ("k", "scope")
+    }
+    return Job(**sections_present)
 
 
-def _manifest(path: Path) -> dict[str, Any]:
-    """Return what a manifest states, or refuse what is none."""
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """Return the content of a manifest, or refuse another file."""
     if path.exists():
         require_regular(path)
     try:
-        found = json.loads(path.read_bytes())
-        whole = all(isinstance(found[name], dict) for name in SECTIONS)
-        whole &= {"k", "scope"} <= found["job"]["privacy"].keys()
+        content = json.loads(path.read_bytes())
+        is_manifest = all(isinstance(content[name], dict) for name in SECTIONS)
+        is_manifest &= {"k", "scope"} <= content["job"]["privacy"].keys()
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        whole = False
-    if not whole:
+        is_manifest = False
+    if not is_manifest:
         raise TableError(
             f"{path} is not the manifest of a release, or cannot be read.",
             fix="name releases, with the NAME.manifest.json that aggopt mask wrote "
             "beside each; aggopt assess compares a release with its original.",
         )
-    return dict(found)
+    return dict(content)
 
 
-def _files(table: Path, manifest: Path) -> ReleaseFiles:
+def _find_files(table: Path, manifest: Path) -> ReleaseFiles:
     name = f"{manifest.name.removesuffix('.manifest.json')}.private.csv"
     return ReleaseFiles(table, manifest, manifest.with_name(name))
 
 
-def _groups(
+def _read_groups(
     frame: nw.DataFrame[Any], job: Job, original: Path, files: ReleaseFiles
 ) -> Labels:
     """Return the published combination of each record of the original, (n,).
@@ -228,31 +235,31 @@ def _groups(
         )
     place = find_places_by_key(original, files, len(frame))
     codes = combine_codes(encode_entries(frame[name]) for name in names)
-    there = pyarrow.csv.read_csv(files.private)["released_record"].is_valid()
-    found = np.full(len(there), -1)
-    found[there.to_numpy()] = codes[place]
-    return found
+    is_released = pyarrow.csv.read_csv(files.private)["released_record"].is_valid()
+    result = np.full(len(is_released), -1)
+    result[is_released.to_numpy()] = codes[place]
+    return result
 
 
-def _in_any(groups: Sequence[Labels]) -> Bool:
+def _find_released(groups: Sequence[Labels]) -> Bool:
     """Whether any release has each record, (n,)."""
-    found: Bool = np.any([each >= 0 for each in groups], axis=0)
-    return found
+    result: Bool = np.any([labels >= 0 for labels in groups], axis=0)
+    return result
 
 
-def _units(
+def _read_unit_roles(
     originals: Sequence[Path], tables: Sequence[Path], jobs: Sequence[Job]
 ) -> list[Labels | None]:
     """Return the unit of each record (n,), of each different role; None of none."""
-    each = zip(originals, tables, jobs, strict=True)
-    named = {of[-1].roles.unit: of for of in each}
-    return [read_units(read_original_and_release(*of)[0]) for of in named.values()]
+    files = zip(originals, tables, jobs, strict=True)
+    by_role = {of[-1].roles.unit: of for of in files}
+    return [read_units(read_original_and_release(*of)[0]) for of in by_role.values()]
 
 
-def release_figures(
-    table: Path, stated: dict[str, Any], found: Utility | None
+def collect_figures(
+    table: Path, stated: dict[str, Any], utility: Utility | None
 ) -> ReleaseFigures:
-    """Return what is known of a release; nothing of its utility if it is not found."""
+    """Return the figures of a release, with its utility if it is given."""
     measures = stated.get("measures") or {}
     proofs = [*stated["certificates"].values()]
     proofs += [part["certificate"] for part in stated["partition"]]
@@ -263,14 +270,16 @@ def release_figures(
         smallest=stated["audit"]["smallest"],
         il=measures.get("il"),
         linkage=measures.get("linkage"),
-        pmse_ratio=found.propensity.ratio if found and found.propensity else None,
-        pmse_tree=found.tree if found else None,
+        pmse_ratio=utility.propensity.ratio if utility and utility.propensity else None,
+        pmse_tree=utility.tree if utility else None,
         gap=None if None in gaps else max(gaps, default=None),
     )
 
 
-def _keys(frames: Sequence[nw.DataFrame[Any]], jobs: Sequence[Job]) -> tuple[str, ...]:
-    """Return columns that all publish as they are and that tell all records apart."""
+def _find_keys(
+    frames: Sequence[nw.DataFrame[Any]], jobs: Sequence[Job]
+) -> tuple[str, ...]:
+    """Return columns that all publish unchanged and that differ in every record."""
     plain = [{*job.roles.confidential, *job.roles.other} for job in jobs]
     common = [n for n in frames[0].columns if all(n in names for names in plain)]
     n = len(frames[0])

@@ -1,4 +1,4 @@
-"""What was found of several releases of the same people: side by side, together."""
+"""Results of a comparison of several releases: one by one, and together."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -15,12 +15,12 @@ Figure = float | None
 
 @dataclass(frozen=True)
 class ReleaseFigures:
-    """What one release is like; None of what was not measured, or has no bound.
+    """Figures of one release; None if not measured, or without a bound.
 
     Attributes
     ----------
     k, smallest
-        What was asked, and the records that share the rarest combination.
+        The required k, and the number of records with the rarest combination.
     il, linkage
         As `aggopt.measure.assess` has them.
     pmse_ratio, pmse_tree
@@ -62,16 +62,16 @@ class ReleaseComparison:
     k
         The smallest that a release was made with.
     keys
-        Columns that all releases publish and that differ in every record: whoever has
-        the files puts the releases together by them.
+        Columns that all releases publish and that differ in every record, so that they
+        link the releases.
     partly
         How many records some releases have, and others leave out.
     common
         The same as `together` of the records that all releases have; None where these
         are all, or none.
     changes
-        Of releases of several tables: who came, who went and whose values changed
-        between each two of them, group by group.
+        For releases of several tables: people who are new, gone or changed between each
+        two of them, by group.
     """
 
     figures: tuple[ReleaseFigures, ...]
@@ -88,7 +88,7 @@ class ReleaseComparison:
 
         And whether none or k of each group changed their values between two waves.
         """
-        return self._in_common and all(each.changes.holds for each in self.changes)
+        return self._in_common and all(change.changes.holds for change in self.changes)
 
     @property
     def _in_common(self) -> bool:
@@ -102,22 +102,22 @@ class ReleaseComparison:
     @property
     def verdict(self) -> str:
         """Say what publishing all of them leaves."""
-        held = "leaves" if self.holds else "DOES NOT LEAVE"
-        found = self.together
-        said = (
-            f"Publishing {name_releases(self.figures)} {held} k = {self.k}: the "
+        verb = "leaves" if self.holds else "DOES NOT LEAVE"
+        together = self.together
+        text = (
+            f"Publishing {name_releases(self.figures)} {verb} k = {self.k}: the "
             f"smallest group that they have in common is of "
-            f"{plural(found.rarest, found.what)}"
+            f"{plural(together.rarest, together.what)}"
         )
         if not self._in_common:
-            said += f"; {found.rarity(self.k)}"
-        return f"{said}.{self._left_out}{''.join(self._changed)}"
+            text += f"; {together.rarity(self.k)}"
+        return f"{text}.{self._left_out}{''.join(self._changed)}"
 
     @property
     def _changed(self) -> Iterator[str]:
-        """Say what each two waves show of few people."""
-        for each in self.changes:
-            yield f" {' and '.join(each.files)}: {each.changes.verdict}"
+        """Return sentences on the small counts that each two waves show."""
+        for change in self.changes:
+            yield f" {' and '.join(change.files)}: {change.changes.verdict}"
 
     @property
     def _left_out(self) -> str:
@@ -125,18 +125,20 @@ class ReleaseComparison:
         if not self.partly:
             return ""
         are = "is" if self.partly == 1 else "are"
-        said = (
+        sentence = (
             f" {plural(self.partly, 'record')} {are} left out of some of them: what "
             "the others say tells who is left in a group, and is counted."
         )
         if self.common is None:
-            return said
+            return sentence
         rarest = plural(self.common.rarest, self.common.what)
-        return f"{said} Of those that are in all of them, the smallest is of {rarest}."
+        return (
+            f"{sentence} Of those that are in all of them, the smallest is of {rarest}."
+        )
 
     @property
     def notes(self) -> list[str]:
-        """Say by what the releases are put together, if by anything."""
+        """Return notes on the columns that link the releases."""
         return [
             f"{name!r} differs in every record of all releases: it says which records "
             "are of one person."
@@ -146,14 +148,14 @@ class ReleaseComparison:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         return {
-            "releases": [asdict(each) for each in self.figures],
+            "releases": [asdict(change) for change in self.figures],
             "together": asdict(self.together),
             "k": self.k,
             "partly": self.partly,
             "common": None if self.common is None else asdict(self.common),
             "changes": [
-                {"files": list(each.files), **each.changes.to_dict()}
-                for each in self.changes
+                {"files": list(change.files), **change.changes.to_dict()}
+                for change in self.changes
             ],
             "holds": self.holds,
             "best": self.best,
@@ -168,18 +170,18 @@ def name_releases(figures: Sequence[ReleaseFigures]) -> str:
 
 def find_best(figures: Sequence[ReleaseFigures]) -> dict[str, list[str]]:
     """Return which files have the best of each figure, if they are not all alike."""
-    found = {"k": _at(figures, "k", max)}
-    found |= {name: _at(figures, name, min) for name in LOWER}
-    return {name: files for name, files in found.items() if files}
+    best = {"k": _find_best_at(figures, "k", max)}
+    best |= {name: _find_best_at(figures, name, min) for name in LOWER}
+    return {name: files for name, files in best.items() if files}
 
 
-def _at(figures: Sequence[ReleaseFigures], name: str, best: Any) -> list[str]:
-    """Return the files with the best figure; none where all have the same, or none."""
-    pairs = [(each.file, getattr(each, name)) for each in figures]
-    known = [value for _, value in pairs if value is not None]
-    if len(known) < 2:
+def _find_best_at(figures: Sequence[ReleaseFigures], name: str, best: Any) -> list[str]:
+    """Return the files with the best figure; none if all are equal or unknown."""
+    pairs = [(figure.file, getattr(figure, name)) for figure in figures]
+    values = [value for _, value in pairs if value is not None]
+    if len(values) < 2:
         return []
-    leads = [v is not None and isclose(v, best(known)) for _, v in pairs]
+    leads = [v is not None and isclose(v, best(values)) for _, v in pairs]
     if all(leads):
         return []
     return [file for (file, _), lead in zip(pairs, leads, strict=True) if lead]

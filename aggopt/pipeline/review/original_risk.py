@@ -57,13 +57,13 @@ class OriginalRisk:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        found = asdict(self)
+        values = asdict(self)
         sets = (self.whole, *self.sets)
-        counts = [asdict(each) | {"total": each.total} for each in sets]
-        return found | {"whole": counts[0], "sets": counts[1:]}
+        counts = [asdict(keys) | {"total": keys.total} for keys in sets]
+        return values | {"whole": counts[0], "sets": counts[1:]}
 
 
-def original_risk(original: Any, job: Job) -> OriginalRisk:
+def measure_original_risk(original: Any, job: Job) -> OriginalRisk:
     """Return the risk of a table before masking, by the [risk] section of a job.
 
     `original` is the table, or the path of its file.
@@ -77,58 +77,65 @@ def original_risk(original: Any, job: Job) -> OriginalRisk:
     """
     table, _ = read_table(original, job)
     require_risk(table, job)
-    asked, names, k = job.risk.by(job.roles), job.roles.combination, job.privacy.k
+    section, names, k = job.risk.by(job.roles), job.roles.combination, job.privacy.k
     codes = {name: encode_entries(table.frame[name]) for name in names}
     groups, units = combine_codes(codes.values()), read_units(table)
-    weights = read_weight_column(table, asked.weight, job)
-    each = risk.individual_risk(groups, weights)
-    totals: dict[str, Any] = {"individual": _summarise(each)}
-    if asked.unit:
-        totals["household"] = _of_units(each, table, asked.unit)
-    if asked.suda is not None:
+    weights = read_weight_column(table, section.weight, job)
+    risks = risk.individual_risk(groups, weights)
+    totals: dict[str, Any] = {"individual": _describe_risks(risks)}
+    if section.unit:
+        totals["household"] = _measure_units(risks, table, section.unit)
+    if section.suda is not None:
         keys = table.frame.select(*names).to_native()
-        found = risk.suda(keys, size=asked.suda)
+        suda = risk.suda(keys, size=section.suda)
         totals["suda"] = {
-            "attributes": asked.suda,
-            "records": found.special,
-            "largest": found.largest,
-            "total": found.total,
+            "attributes": section.suda,
+            "records": suda.special,
+            "largest": suda.largest,
+            "total": suda.total,
         }
-    population = float(len(each) if weights is None else weights.sum())
+    population = float(len(risks) if weights is None else weights.sum())
     if weights is not None:
-        totals["dis"] = risk.dis(groups, min(1.0, len(each) / population))
+        totals["dis"] = risk.dis(groups, min(1.0, len(risks) / population))
         totals["dis_counts"] = count_for_dis(groups)
     return OriginalRisk(
-        k, population, Count.of(names, groups, k, units), totals, _sets(codes, k, units)
+        k,
+        population,
+        Count.of(names, groups, k, units),
+        totals,
+        _count_sets(codes, k, units),
     )
 
 
-def _summarise(each: Floats) -> dict[str, float]:
+def _describe_risks(risks: Floats) -> dict[str, float]:
     """Return figures of the risks of records, or of units."""
     return {
-        "largest": float(each.max()),
-        "average": float(each.mean()),
-        "expected": float(each.sum()),
+        "largest": float(risks.max()),
+        "average": float(risks.mean()),
+        "expected": float(risks.sum()),
     }
 
 
-def _of_units(each: Floats, table: Table, names: Sequence[str]) -> dict[str, Any]:
+def _measure_units(risks: Floats, table: Table, names: Sequence[str]) -> dict[str, Any]:
     unit = combine_codes(encode_entries(table.frame[name]) for name in names)
     first = np.unique(unit, return_index=True)[1]
-    return {"units": len(first), **_summarise(risk.household_risk(each, unit)[first])}
+    return {
+        "units": len(first),
+        **_describe_risks(risk.household_risk(risks, unit)[first]),
+    }
 
 
-def _sets(
+def _count_sets(
     codes: Mapping[str, AnyInt], k: int, units: Labels | None
 ) -> tuple[Count, ...]:
-    found = [
+    counts = [
         Count.of(names, combine_codes(codes[name] for name in names), k, units)
-        for names in _fewer([*codes])
+        for names in _iterate_name_sets([*codes])
     ]
-    return tuple(sorted(found, key=lambda c: (-c.rare, -c.unique, len(c.attributes))))
+    return tuple(sorted(counts, key=lambda c: (-c.rare, -c.unique, len(c.attributes))))
 
 
-def _fewer(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _iterate_name_sets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield sets of fewer names, small ones first, as many sizes as are few enough."""
     d, sets = len(names), 0
     for size in range(1, d):

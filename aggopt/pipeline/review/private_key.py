@@ -27,5 +27,5 @@ def read_record_order(path: Path, n: int) -> Labels | None:
         place = pyarrow.csv.read_csv(path)["released_record"].drop_null().to_numpy()
     except (pyarrow.ArrowException, KeyError):
         return None
-    whole = np.array_equal(np.sort(place), np.arange(n))
-    return np.asarray(place, dtype=np.intp) if whole else None
+    is_complete = np.array_equal(np.sort(place), np.arange(n))
+    return np.asarray(place, dtype=np.intp) if is_complete else None

@@ -76,8 +76,8 @@ def require_described_files(original: Path, files: ReleaseFiles) -> None:
 def require_one_table(tables: Sequence[Path], stated: Sequence[dict[str, Any]]) -> None:
     """Refuse releases of different tables: their records are not the same people."""
     for key in ("sha256", "records"):
-        seen = {each["input"].get(key) for each in stated}
-        if len(seen) > 1:
+        values = {manifest["input"].get(key) for manifest in stated}
+        if len(values) > 1:
             files = ", ".join(table.name for table in tables)
             raise TableError(
                 f"{files} are releases of different tables, by their manifests.",
@@ -87,24 +87,28 @@ def require_one_table(tables: Sequence[Path], stated: Sequence[dict[str, Any]]) 
             )
 
 
-def require_equal_requirements(manifest: Path, known: Job, asked: Path) -> None:
+def require_equal_requirements(manifest: Path, job: Job, job_file: Path) -> None:
     """Refuse a manifest that promises other than the job in a file."""
-    wanted = read_job_of_release(asked)
-    other = [s for s in PROMISED if _promised(known, s) != _promised(wanted, s)]
+    wanted = read_job_of_release(job_file)
+    other = [
+        s
+        for s in PROMISED
+        if _format_requirements(job, s) != _format_requirements(wanted, s)
+    ]
     if other:
         raise JobError(
-            f"{manifest.name} and {asked.name} differ in what is promised: "
+            f"{manifest.name} and {job_file.name} differ in what is promised: "
             f"[{'], ['.join(other)}].",
             fix="name the job that the release was made by; if this is it, the "
             "manifest has been edited: mask the table again.",
         )
 
 
-def _promised(job: Job, section: str) -> str:
+def _format_requirements(job: Job, section: str) -> str:
     """Return the requirements of a section as text, without repairs and paths."""
-    found = job.model_dump().get(section, {})
-    said = {key: value for key, value in found.items() if key != "repair"}
-    return re.sub(r"[^']*[/\\](?=[^'/\\]+\.py:)", "", str(said))
+    values = job.model_dump().get(section, {})
+    requirements = {key: value for key, value in values.items() if key != "repair"}
+    return re.sub(r"[^']*[/\\](?=[^'/\\]+\.py:)", "", str(requirements))
 
 
 def require_manifest(files: ReleaseFiles) -> None:

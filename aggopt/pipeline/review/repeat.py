@@ -56,11 +56,11 @@ class ReleaseRecipe:
                 fix="name the file NAME.manifest.json that was written with the "
                 "release.",
             )
-        named = attach_trusted_code(
+        job_entry = attach_trusted_code(
             read_manifest_or_none(path, "job"), read_manifest_or_none(path, "code")
         )
-        job = Job(**named).loaded()
-        entry = partial(_entry, path, job)
+        job = Job(**job_entry).loaded()
+        entry = partial(_read_entry, path, job)
         return cls(
             job,
             entry("output", "secret"),
@@ -71,32 +71,32 @@ class ReleaseRecipe:
         )
 
 
-def _entry(path: Path, job: Job, *keys: str) -> Any:
+def _read_entry(path: Path, job: Job, *keys: str) -> Any:
     """Return an entry of a manifest, or refuse one that no release writes."""
-    found = read_manifest_or_none(path, *keys)
-    if not _EXPECTED[keys[-1]](found, job):
+    value = read_manifest_or_none(path, *keys)
+    if not _EXPECTED[keys[-1]](value, job):
         raise JobError(
             f"{path.name} states no {' '.join(keys)} that a release writes: it may "
             "have been edited.",
             fix="bring the manifest as it was written with the release.",
         )
-    return found
+    return value
 
 
-def _is_digest(found: object, job: Job) -> bool:
-    return isinstance(found, str) and re.fullmatch("[0-9a-f]{64}", found) is not None
+def _is_digest(value: object, job: Job) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
-def _is_seed(found: object, job: Job) -> bool:
+def _is_seed(value: object, job: Job) -> bool:
     if not job.output.shuffle:
-        return found is None
-    return type(found) is int and found >= 0
+        return value is None
+    return type(value) is int and value >= 0
 
 
-def _are_versions(found: object, job: Job) -> bool:
-    return isinstance(found, dict) and all(
+def _is_versions(value: object, job: Job) -> bool:
+    return isinstance(value, dict) and all(
         re.fullmatch(r"[A-Za-z0-9]([\w.-]*\w)?", name) and isinstance(version, str)
-        for name, version in found.items()
+        for name, version in value.items()
     )
 
 
@@ -108,7 +108,7 @@ _EXPECTED: dict[str, Callable[[Any, Job], bool]] = {
     "file": lambda found, job: (
         Path(str(found)).suffix.lower() in list_suffixes(written=True)
     ),
-    "versions": _are_versions,
+    "versions": _is_versions,
 }
 
 
@@ -157,9 +157,9 @@ def repeat(
     True
     """
     folder = None if private is None else Path(private)
-    inputs = [Path(each) for each in (manifest, data) if isinstance(each, str | Path)]
+    inputs = [Path(path) for path in (manifest, data) if isinstance(path, str | Path)]
     ReleaseFiles.beside(Path(path), folder).check(overwrite=overwrite, inputs=inputs)
-    release, written = repeat_release(
+    release, written = remake_release(
         manifest, data, Path(path), progress=progress, trust=trust
     )
     with release.staged(
@@ -168,7 +168,7 @@ def repeat(
         return commit()
 
 
-def repeat_release(
+def remake_release(
     manifest: str | Path,
     data: Any,
     path: Path,

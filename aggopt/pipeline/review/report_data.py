@@ -20,7 +20,7 @@ from aggopt.pipeline.review.repeat import ReleaseRecipe
 from aggopt.pipeline.review.review_release import (
     find_places_by_key,
     read_original_and_release,
-    weights_between,
+    read_shared_weights,
 )
 from aggopt.release.audit.file_audit import recount_file
 from aggopt.release.files.output_paths import ReleaseFiles
@@ -52,14 +52,14 @@ def read_report_data(
     original: Path | None = None,
     private: bool = False,
     folder: Path | None = None,
-    asked: Path | None = None,
+    job_file: Path | None = None,
 ) -> Facts:
     """Return the facts of a report on the release at `masked`, counted in the file.
 
     Its manifest is next to it, or in the `folder`.  With the `original` the two tables
     are compared, which needs the key; `private` adds facts that only the office may
     see. The requirements are read from the manifest. They must be equal to those of the
-    job file `asked`, if given.
+    job file `job_file`, if given.
 
     Raises
     ------
@@ -73,60 +73,64 @@ def read_report_data(
     files = ReleaseFiles.beside(masked, folder)
     require_manifest(files)
     job = ReleaseRecipe.read(files.manifest).job
-    if asked is not None:
-        require_equal_requirements(files.manifest, job, asked)
-    found = _read(files, job, original)
+    if job_file is not None:
+        require_equal_requirements(files.manifest, job, job_file)
+    tables = _read_tables(files, job, original)
     stated = Statement.of_file(files.manifest)
     groups, measures = stated.groups, stated.measures
     blocks = [part["attributes"] for part in stated.entry("partition", list)]
-    n = len(found.released.frame)
-    counted = recount_file(masked, job, blocks, n, found.units, found.weights)
+    n = len(tables.released.frame)
+    counted = recount_file(masked, job, blocks, n, tables.units, tables.weights)
     linkage = None if measures is None else measures["linkage"]
-    own = make_private_facts(stated, found.rows, str(stated.find("output", "seed")))
+    facts = make_private_facts(stated, tables.rows, str(stated.find("output", "seed")))
     return make_facts(
         stated,
         title=masked.name,
-        released=found.released,
-        original=found.original,
+        released=tables.released,
+        original=tables.original,
         job=job,
         audit=counted.with_linkage(job.privacy, linkage),
         measures=measures,
         certificates=stated.certificates,
         groups=groups,
-        promised_by=BY_MANIFEST if asked is None else BY_BOTH,
+        promised_by=BY_MANIFEST if job_file is None else BY_BOTH,
         sha256=compute_sha256(masked),
-        private=own if private else None,
+        private=facts if private else None,
     )
 
 
-def _read(files: ReleaseFiles, job: Job, original: Path | None) -> _OrderedTables:
+def _read_tables(
+    files: ReleaseFiles, job: Job, original: Path | None
+) -> _OrderedTables:
     if original is not None:
-        return _both(files, job, original)
+        return _read_both(files, job, original)
     require_countable(job)
-    kept = job.released_roles
-    types = types_of_release(job)
-    data = read_file(files.table, kept, job.released_input, types)
-    there = [name for name in job.dropped if name in data.column_names]
-    table = Table.of(data.drop_columns(there), kept, types, missing=job.missing)
+    released_roles = job.released_roles
+    types = list_release_types(job)
+    data = read_file(files.table, released_roles, job.released_input, types)
+    dropped = [name for name in job.dropped if name in data.column_names]
+    table = Table.of(
+        data.drop_columns(dropped), released_roles, types, missing=job.missing
+    )
     return _OrderedTables(table, None, None, None, None)
 
 
-def types_of_release(job: Job) -> dict[str, AttributeSection]:
+def list_release_types(job: Job) -> dict[str, AttributeSection]:
     """Return the attribute sections of a job, as far as they apply to a release."""
-    return {n: NAMES if _leveled(a) else a for n, a in job.attributes.items()}
+    return {n: NAMES if _has_levels(a) else a for n, a in job.attributes.items()}
 
 
-def _leveled(section: AttributeSection) -> bool:
+def _has_levels(section: AttributeSection) -> bool:
     return section.order is not None or section.tree is not None
 
 
-def _both(files: ReleaseFiles, job: Job, original: Path) -> _OrderedTables:
+def _read_both(files: ReleaseFiles, job: Job, original: Path) -> _OrderedTables:
     first, second = read_original_and_release(
         original, files.table, job, files.private.parent
     )
     place = find_places_by_key(original, files, len(first.frame))
     beside = replace(second, frame=second.frame[place.tolist()])
-    units, weights = read_units(first), weights_between(first, beside)
+    units, weights = read_units(first), read_shared_weights(first, beside)
     order = np.argsort(place)
     key = pyarrow.csv.read_csv(files.private)["released_record"].combine_chunks()
     rows = np.flatnonzero(np.asarray(key.is_valid()))

@@ -20,10 +20,10 @@ from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input, Job
 from aggopt.job.roles import Roles
 from aggopt.measure import Assessment
-from aggopt.pipeline.finish.largest_loss import excessive_loss
+from aggopt.pipeline.finish.evaluate import compare_originals
 from aggopt.pipeline.finish.measures import find_complete, measure_if_varying
-from aggopt.pipeline.finish.original_comparison import compare_originals
-from aggopt.pipeline.prepare.attribute_blocks import find_blocks
+from aggopt.pipeline.finish.notes import explain_excessive_loss
+from aggopt.pipeline.prepare.job_settings import find_blocks
 from aggopt.pipeline.prepare.record_requests import read_requests
 from aggopt.pipeline.review.private_key import read_record_order, read_released_records
 from aggopt.pipeline.review.release_checks import (
@@ -49,7 +49,7 @@ ReadTable = Callable[[Path, Roles, Input, Mapping[str, AttributeSection]], pa.Ta
 
 
 class ReleaseSource(Protocol):
-    """A written release beside its original: two files, or two folders of files."""
+    """A written release and its original: two files, or two folders of files."""
 
     @property
     def same_order(self) -> bool:
@@ -137,7 +137,7 @@ class Review:
         }
 
 
-def review_release(
+def assess_release(
     original: Path,
     released: Path,
     job: Job,
@@ -159,32 +159,32 @@ def review_release(
         differ; the key is missing or belongs to another release; or `same_order` is
         false by the manifest or the key.
     """
-    return review_source(TwoFiles(original, released, same_order, private), job)
+    return assess_source(TwoFiles(original, released, same_order, private), job)
 
 
-def review_source(source: ReleaseSource, job: Job) -> Review:
+def assess_source(source: ReleaseSource, job: Job) -> Review:
     """Return the audit and the measures of a release; as `review_release`."""
     first, beside, place = read_aligned(source, job)
     same_order, written = source.same_order, source.written(job)
-    found = _recount(written, first, beside, np.argsort(place), job)
-    asked = read_requests(first, first.matrix(), job)
+    audit = _audit_written(written, first, beside, np.argsort(place), job)
+    requests = read_requests(first, first.matrix(), job)
     try:
-        measures = measure_if_varying(first, beside, asked, job.measures.own)
+        measures = measure_if_varying(first, beside, requests, job.measures.own)
     except TableError as error:  # the audit is available in any case
-        said = f"Nothing but equal records was measured. {error.problem}"
-        found = found.with_linkage(job.privacy, None)
-        loss = excessive_loss(None, job.measures)
-        return Review(found, None, same_order, said, loss=loss)
-    counted = None if measures is None else replace_counted_risks(measures, found)
-    whole = find_complete(first.matrix(), beside.matrix()).all()
-    linkage = measures.linkage if measures is not None and whole else None
-    found = found.with_linkage(job.privacy, linkage)
+        message = f"Nothing but equal records was measured. {error.problem}"
+        audit = audit.with_linkage(job.privacy, None)
+        loss = explain_excessive_loss(None, job.measures)
+        return Review(audit, None, same_order, message, loss=loss)
+    counted = None if measures is None else replace_counted_risks(measures, audit)
+    is_complete = find_complete(first.matrix(), beside.matrix()).all()
+    linkage = measures.linkage if measures is not None and is_complete else None
+    audit = audit.with_linkage(job.privacy, linkage)
     return Review(
-        found,
+        audit,
         counted,
         same_order,
         risks=measure_risks(first, beside, job),
-        loss=excessive_loss(measures, job.measures),
+        loss=explain_excessive_loss(measures, job.measures),
     )
 
 
@@ -198,7 +198,7 @@ def read_aligned(source: ReleaseSource, job: Job) -> tuple[Table, Table, Labels]
     return first, replace(second, frame=second.frame[place.tolist()]), place
 
 
-def _recount(
+def _audit_written(
     written: Any, original: Table, beside: Table, order: Labels, job: Job
 ) -> Audit:
     """Return the audit of a written release, whose records are the originals' `order`.
@@ -208,7 +208,7 @@ def _recount(
     X, units = original.matrix(), read_units(original)
     encoded = original.encode(job.partition.weights, read_scaled_weights(original))
     blocks = block_names(find_blocks(job, X if encoded is None else encoded), job)
-    weights = weights_between(original, beside)
+    weights = read_shared_weights(original, beside)
     return audit_release(
         written,
         job.roles,
@@ -229,7 +229,7 @@ def _recount(
     )
 
 
-def weights_between(original: Table, released: Table) -> Floats | None:
+def read_shared_weights(original: Table, released: Table) -> Floats | None:
     """Return the weights of records (n,); None if they have none.
 
     If values are missing before or after masking, return the weights of values (n, d);
@@ -258,21 +258,21 @@ def read_pair(
     original: Path,
     released: Path,
     job: Job,
-    there: pa.ChunkedArray | None,
+    is_released: pa.ChunkedArray | None,
     read: ReadTable = read_file,
 ) -> tuple[Table, Table]:
     """Return the original and its release, which is read as the original is.
 
-    `there` are the records of the original that the key says were released.
+    `is_released` are the records of the original that the key marks as released.
     """
     roles, types = job.roles, job.attributes
     data = read(original, roles, job.input, types)
-    if there is not None and len(there) == len(data):
-        data = data.filter(there)
+    if is_released is not None and len(is_released) == len(data):
+        data = data.filter(is_released)
     first, _ = stratify(Table.of(data, roles, types, missing=job.missing), job)
-    kept, levels = job.released_roles, dict.fromkeys(first.domains, NAMES)
-    again = read(released, kept, job.released_input, {**levels, **types})
-    second = Table.of(_without(again, job.dropped), kept, like=first)
+    released_roles, levels = job.released_roles, dict.fromkeys(first.domains, NAMES)
+    again = read(released, released_roles, job.released_input, {**levels, **types})
+    second = Table.of(_drop_columns(again, job.dropped), released_roles, like=first)
     n = len(first.frame)
     if len(second.frame) != n:
         raise TableError(
@@ -301,7 +301,7 @@ def _sign(measures: Assessment) -> str | None:
     return None
 
 
-def _without(table: Any, dropped: tuple[str, ...]) -> Any:
+def _drop_columns(table: Any, dropped: tuple[str, ...]) -> Any:
     """Return a table without columns that must be dropped, for the audit to report."""
     return table.drop_columns([c for c in dropped if c in table.column_names])
 

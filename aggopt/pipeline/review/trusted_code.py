@@ -24,35 +24,35 @@ def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
     JobError
         It has entries that no release writes.
     """
-    found = {}
-    for each in _entries(stated):
-        if each["where"] == "object":
+    by_name = {}
+    for manifest in _list_entries(stated):
+        if manifest["where"] == "object":
             raise RepeatError(
-                f"The release was made with {each['name']}, an object of Python's, "
+                f"The release was made with {manifest['name']}, an object of Python's, "
                 "which no manifest holds.",
                 fix="mask the table again, with `mask`; code in a file can be loaded "
                 "again.",
             )
-        if each["where"] == "file":
-            file = each["file"]
-            path = _of(file, each["sha256"], list_trusted_files()).path
-            found[each["kind"], each["name"]] = (
-                f"{path}{each['name'].removeprefix(file)}"
+        if manifest["where"] == "file":
+            file = manifest["file"]
+            path = _find_trusted(file, manifest["sha256"], list_trusted_files()).path
+            by_name[manifest["kind"], manifest["name"]] = (
+                f"{path}{manifest['name'].removeprefix(file)}"
             )
-    return rename_user_code(job, lambda kind, name: found.get((kind, name), name))
+    return rename_user_code(job, lambda kind, name: by_name.get((kind, name), name))
 
 
-def _entries(stated: Any) -> list[dict[str, str]]:
+def _list_entries(stated: Any) -> list[dict[str, str]]:
     """Return the manifest's entry on each piece of code."""
     entries = [] if stated is None else stated
-    known = isinstance(entries, list) and all(
-        isinstance(each, dict)
-        and isinstance(each.get("name"), str)
-        and isinstance(each.get("where"), str)
-        and (each["where"] != "file" or _is_file(each))
-        for each in entries
+    is_valid = isinstance(entries, list) and all(
+        isinstance(entry, dict)
+        and isinstance(entry.get("name"), str)
+        and isinstance(entry.get("where"), str)
+        and (entry["where"] != "file" or _is_file(entry))
+        for entry in entries
     )
-    if not known:
+    if not is_valid:
         raise JobError(
             "The manifest states no code that a release writes: it may have been "
             "edited.",
@@ -63,17 +63,19 @@ def _entries(stated: Any) -> list[dict[str, str]]:
 
 def _is_file(stated: dict[str, Any]) -> bool:
     file = stated.get("file")
-    whole = all(isinstance(stated.get(key), str) for key in ("kind", "file", "sha256"))
-    return whole and stated["name"].startswith(str(file))
+    is_complete = all(
+        isinstance(stated.get(key), str) for key in ("kind", "file", "sha256")
+    )
+    return is_complete and stated["name"].startswith(str(file))
 
 
-def _of(file: str, sha256: str, trusted: Iterable[CodeFile]) -> CodeFile:
+def _find_trusted(file: str, sha256: str, trusted: Iterable[CodeFile]) -> CodeFile:
     """Return the trusted file of this hash."""
-    named = [code for code in trusted if code.path.name == file]
-    for code in named:
+    matching = [code for code in trusted if code.path.name == file]
+    for code in matching:
         if code.sha256 == sha256:
             return code
-    if named:
+    if matching:
         raise RepeatError(
             f"{file} is not the file that the release was made with: its SHA-256 "
             "differs.",

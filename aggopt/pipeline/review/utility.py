@@ -1,4 +1,4 @@
-"""How useful a written release is beside the table that it was made from."""
+"""Utility of a written release, compared to the table that it was made from."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -34,8 +34,8 @@ def measure_utility(
 
     Formulas may name every column that is published; `strata` are those of the job when
     left out, and so is the weight.  Without one the order of
-    the records does not matter; with one that is not published, the private key says
-    it, see `aggopt.pipeline.review.review_release.review_release`.
+    the records does not matter; with one that is not published, the private key has it,
+    see `aggopt.pipeline.review.review_release.assess_release`.
 
     Raises
     ------
@@ -66,17 +66,17 @@ def measure_utility_of(
     for name in strata:
         require_known("column that is published as it is", name, plain)
     if weight is not None:
-        kept = (*roles.identifier, *plain, *roles.weight)
-        require_known("column that is not masked", weight, kept)
+        unmasked = (*roles.identifier, *plain, *roles.weight)
+        require_known("column that is not masked", weight, unmasked)
     first, second = source.tables(job)
     weights = read_weight_column(first, weight, job)
     if weight in (*plain, *job.released_roles.weight):
         after = read_weight_column(second, weight, job)
     else:
-        after = _as_released(weights, source)
+        after = _order_as_released(weights, source)
     return assess(
-        _frame(first, job),
-        _frame(second, job),
+        _make_frame(first, job),
+        _make_frame(second, job),
         model=model,
         masked=roles.quasi_identifier,
         beside=[name for name in roles.confidential if name not in strata],
@@ -93,7 +93,7 @@ def _is_length(clock: Clock) -> bool:
     return bool(pa.types.is_duration(clock.type))
 
 
-def _as_released(weights: Floats | None, source: ReleaseSource) -> Floats | None:
+def _order_as_released(weights: Floats | None, source: ReleaseSource) -> Floats | None:
     """Return weights of the original (n,) in the order of the release."""
     if weights is None:
         return None
@@ -103,22 +103,22 @@ def _as_released(weights: Floats | None, source: ReleaseSource) -> Floats | None
     return after
 
 
-def _frame(table: Table, job: Job) -> Any:
-    """Return what is published as pandas has it: numbers, and text for all else."""
+def _make_frame(table: Table, job: Job) -> Any:
+    """Return the published columns for pandas: numbers, and text for all else."""
     import pandas as pd
 
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name in job.roles.quasi_identifier:
         if name in table.numeric:
-            found[name] = table.numbers(name)
+            columns[name] = table.numbers(name)
         else:
-            found[name] = _text(table.frame[name].to_list())
+            columns[name] = _format_entries(table.frame[name].to_list())
     for name in job.roles.as_they_are:
-        found[name] = _as_it_is(table, name, job)
-    return pd.DataFrame(found)
+        columns[name] = _convert_column(table, name, job)
+    return pd.DataFrame(columns)
 
 
-def _as_it_is(table: Table, name: str, job: Job) -> Any:
+def _convert_column(table: Table, name: str, job: Job) -> Any:
     """Return a column as numbers if it has no other value, else as text.
 
     Text it is, too, where two entries would be read as one number.
@@ -126,12 +126,12 @@ def _as_it_is(table: Table, name: str, job: Job) -> Any:
     try:
         column = read_plain_column(table, name, job)
     except TableError:
-        return _text(table.frame[name].to_list())
-    return _text(column.tolist()) if column.dtype == object else column
+        return _format_entries(table.frame[name].to_list())
+    return _format_entries(column.tolist()) if column.dtype == object else column
 
 
-def _text(entries: Sequence[Any]) -> Any:
+def _format_entries(entries: Sequence[Any]) -> Any:
     """Return entries as text, None where one is missing."""
-    found = np.empty(len(entries), dtype=object)
-    found[:] = [None if entry is None else str(entry) for entry in entries]
-    return found
+    result = np.empty(len(entries), dtype=object)
+    result[:] = [None if entry is None else str(entry) for entry in entries]
+    return result

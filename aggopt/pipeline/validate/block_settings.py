@@ -5,7 +5,7 @@ from aggopt.data.table import Table
 from aggopt.errors import JobError
 from aggopt.job import Job
 from aggopt.partition.registry import PARTITIONERS, AttributeUse
-from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.prepare.job_settings import Columns
 
 TOGETHER = "several attributes together, or leave it out"
 
@@ -48,10 +48,10 @@ def require_one_at_a_time(job: Job, blocks: Columns) -> None:
         The message has the method and how many are grouped together.
     """
     method = job.partition.method
-    most = max(map(len, blocks))
-    if PARTITIONERS.of(job.partition).takes is AttributeUse.ONE and most > 1:
+    largest = max(map(len, blocks))
+    if PARTITIONERS.of(job.partition).takes is AttributeUse.ONE and largest > 1:
         raise JobError(
-            f"{method} takes one attribute, and the job groups {most} together.",
+            f"{method} takes one attribute, and the job groups {largest} together.",
             fix="group one attribute at a time, with method = "
             '"individual_ranking" or attributes = "one by one", which takes scope = '
             '"blocks" under [privacy]; or all together, with method = "projection" or '
@@ -75,11 +75,11 @@ def require_scope(job: Job, blocks: Columns) -> None:
             "the combination of all of them, which the job promises.",
             fix='promise less, with scope = "blocks" under [privacy] (a record '
             "may then be unique with its combination); or group all together, with "
-            f"{_together(job)}.",
+            f"{_suggest_grouping(job)}.",
         )
 
 
-def _together(job: Job) -> str:
+def _suggest_grouping(job: Job) -> str:
     if PARTITIONERS.of(job.partition).takes is not AttributeUse.SEVERAL:
         return 'method = "mdav", "mhm" or another that takes several attributes'
     return 'attributes = "together" under [partition]'

@@ -11,11 +11,14 @@ from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Job, Shifting
 from aggopt.models import MODELS
 from aggopt.models.shared.value_bounds import require_variance_range
-from aggopt.pipeline.prepare.job_properties import _kept_of, are_bounded_jointly
-from aggopt.pipeline.prepare.prepared_table import present_values
+from aggopt.pipeline.prepare.job_settings import (
+    _find_kept_statistic,
+    are_bounded_jointly,
+)
+from aggopt.pipeline.prepare.prepared_table import select_present
 from aggopt.pipeline.prepare.published_grid import (
-    decimals_of_attribute,
-    published_ends,
+    find_attribute_decimals,
+    find_published_ends,
     read_bounds,
 )
 from aggopt.solvers import choose
@@ -23,10 +26,10 @@ from aggopt.solvers import choose
 SPREAD = ("variance", "covariance", "regression")  # statistics that keep the variance
 
 
-def require_bounds(table: Table, whole: Floats, job: Job) -> None:
+def require_bounds(table: Table, matrix: Floats, job: Job) -> None:
     """Refuse bounds of categories or dates, and bounds that cannot be kept.
 
-    `whole` (n, d) are the quasi-identifiers.
+    `matrix` (n, d) are the quasi-identifiers.
 
     Raises
     ------
@@ -42,12 +45,12 @@ def require_bounds(table: Table, whole: Floats, job: Job) -> None:
         if section.limited:
             with naming(repr(name)):
                 require_number(table, name)
-                x = present_values(whole[:, job.roles.quasi_identifier.index(name)])
+                x = select_present(matrix[:, job.roles.quasi_identifier.index(name)])
                 require_inside(x, table, job, name)
                 require_some(Scale.of(x[:, None]), len(x), table, job, name)
-    how = job.aggregation
-    if isinstance(how, Shifting) and are_bounded_jointly(job):
-        choose(how.solver, *MODELS[how.function].kinds, within=True)
+    aggregation = job.aggregation
+    if isinstance(aggregation, Shifting) and are_bounded_jointly(job):
+        choose(aggregation.solver, *MODELS[aggregation.function].kinds, within=True)
 
 
 def require_number(table: Table, name: str) -> None:
@@ -101,8 +104,8 @@ def require_some(scale: Scale, n: int, table: Table, job: Job, name: str) -> Non
     """
     if scale.constant[0]:
         return
-    place = decimals_of_attribute(table, job, name, float(scale.spread[0]))
-    low, high = published_ends(table, job, name, place)
+    place = find_attribute_decimals(table, job, name, float(scale.spread[0]))
+    low, high = find_published_ends(table, job, name, place)
     if not low < high:
         raise JobError(
             "Between lower and upper there are no two values of the digits that are "
@@ -110,7 +113,11 @@ def require_some(scale: Scale, n: int, table: Table, job: Job, name: str) -> Non
             fix="publish more digits, see [output], or leave a bound out.",
         )
     k = job.privacy.k
-    if _kept_of(job, name) in SPREAD and n >= 2 * k and not table.roles.weight:
+    if (
+        _find_kept_statistic(job, name) in SPREAD
+        and n >= 2 * k
+        and not table.roles.weight
+    ):
         ends = read_bounds(table, job, [name]).standardised(scale)
         sizes = np.array([k, n - k])  # no group can be farther out
         require_variance_range(sizes, float(ends.lower[0]), float(ends.upper[0]))

@@ -1,4 +1,4 @@
-"""Check a job's settings of categories against the attributes of its table."""
+"""Refusals of settings of categories that do not fit a table."""
 
 from math import ceil
 from typing import Any, cast
@@ -19,19 +19,30 @@ from aggopt.core.plural import plural
 from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
+from aggopt.data.context.rare_categories import (
+    count_originals_by_node,
+)
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.parsing.categories import find_missing_entries, find_nodes
 from aggopt.data.table import Table
-from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError, naming
-from aggopt.job import Job, Mean
-from aggopt.pipeline.prepare.attribute_blocks import Columns
-from aggopt.pipeline.prepare.category_settings import (
-    categories_by_block,
-    publishable_nodes,
+from aggopt.encoding import Domain
+from aggopt.errors import (
+    InfeasibleInputError,
+    JobError,
+    TableError,
+    UnknownNameError,
+    naming,
 )
+from aggopt.job import Job, Mean
 from aggopt.pipeline.prepare.cross_table_columns import (
     list_cross_table_names,
     read_cross_table_columns,
+)
+from aggopt.pipeline.prepare.job_settings import (
+    Columns,
+    _count_levels,
+    get_publishable_nodes,
+    list_categories_by_block,
 )
 from aggopt.solvers import Status
 
@@ -89,16 +100,16 @@ def require_publishable_nodes(job: Job, table: Table) -> None:
     JobError
         The message names the attribute, and the methods that publish nodes.
     """
-    said = cast(CategorySection, job.aggregation.categories)
-    occurring = getattr(said, "occurring", False)
-    nodes = CATEGORY_AGGREGATORS[said.method].nodes and not occurring
-    how = "occurring = true" if occurring else f"method = {said.method!r}"
+    method = cast(CategorySection, job.aggregation.categories)
+    occurring = getattr(method, "occurring", False)
+    nodes = CATEGORY_AGGREGATORS[method.method].nodes and not occurring
+    setting = "occurring = true" if occurring else f"method = {method.method!r}"
     other = f'choose method = "plurality"{" without occurring" if occurring else ""}'
     for name, domain in table.domains.items():
-        publish = publishable_nodes(job, name)
+        publish = get_publishable_nodes(job, name)
         if publish != "leaf" and not nodes:
             raise JobError(
-                f"[aggregation.categories] {how} publishes levels, and "
+                f"[aggregation.categories] {setting} publishes levels, and "
                 f"[attributes.{name}] asks for publish = {publish!r}.",
                 fix=f'set publish = "leaf" there; or {other}, which publishes nodes, '
                 "under [aggregation.categories].",
@@ -124,18 +135,18 @@ def require_counts(job: Job, table: Table) -> None:
     JobError
         Sums of unequal weights are to be kept to the last digit.
     """
-    said, k = job.aggregation.categories, job.privacy.k
-    if not isinstance(said, Frequencies):
+    method, k = job.aggregation.categories, job.privacy.k
+    if not isinstance(method, Frequencies):
         return
-    beside = bool(said.with_)
-    slack, _ = read_slack_or_price(said.slack, said.price, many_cells=beside)
+    beside = bool(method.with_)
+    slack, _ = read_slack_or_price(method.slack, method.price, many_cells=beside)
     sampling = read_sampling_weights(table)
     if slack is None:
         return
     if sampling is not None and sampling.known is not None:
         require_near(slack, weighted=True)
         return
-    crossed = {name for names in said.cross for name in names}
+    crossed = {name for names in method.cross for name in names}
     for name, domain in table.domains.items():
         if slack and (beside or name in crossed):
             continue
@@ -157,22 +168,23 @@ def require_possible(count: I64, k: int, slack: float) -> None:
         The message has a sufficient slack.
     """
     price = "or leave slack out and name a price, where the method takes one"
-    how = f"within slack = {slack:g} of as often" if slack else "just as often"
+    nearness = f"within slack = {slack:g} of as often" if slack else "just as often"
     lacking = np.minimum(count, k - count)  # to none, or to k
     few = int((lacking > slack).sum())
     if few:
         raise InfeasibleInputError(
             f"{plural(few, 'level')} of {len(count)} have fewer than k = {k} records, "
-            f"and cannot be published {how}.",
+            f"and cannot be published {nearness}.",
             fix=f"allow a slack of {plural(int(lacking.max()), 'record')} or more, "
             f"{price}, under [aggregation.categories].",
         )
-    least = np.where(count <= slack, 0, np.maximum(count - slack, k)).sum()
-    most = np.where(count + slack >= k, count + slack, 0).sum()
-    if not least <= count.sum() <= most:
+    lower = np.where(count <= slack, 0, np.maximum(count - slack, k)).sum()
+    upper = np.where(count + slack >= k, count + slack, 0).sum()
+    if not lower <= count.sum() <= upper:
         raise InfeasibleInputError(
-            f"{len(count)} levels cannot all be published {how} by groups of k = {k} "
-            f"records: of {count.sum()} records, those have {least:g} to {most:g}.",
+            f"{len(count)} levels cannot all be published {nearness} by groups of k = "
+            f"{k} "
+            f"records: of {count.sum()} records, those have {lower:g} to {upper:g}.",
             fix=f"allow a larger slack, {price}, under [aggregation.categories].",
         )
 
@@ -186,7 +198,9 @@ def require_together(job: Job, table: Table, columns: Columns) -> None:
         As `CategorySection.together`.
     """
     if job.aggregation.categories is not None:
-        job.aggregation.categories.together(categories_by_block(job, table, columns))
+        job.aggregation.categories.together(
+            list_categories_by_block(job, table, columns)
+        )
 
 
 def require_cross_table_columns(job: Job, table: Table) -> None:
@@ -231,7 +245,9 @@ def _require_shared(column: nw.Series[Any], table: Table) -> None:
         read_cross_table_values(column[rows].to_native(), len(rows))
 
 
-def require_chosen(made: PublishedCategories, weights: Floats | None = None) -> None:
+def require_chosen(
+    categories: PublishedCategories, weights: Floats | None = None
+) -> None:
     """Refuse a release if no choice of categories satisfies the job.
 
     A slack is in records, or with `weights` (n,) in records of mean weight.
@@ -241,11 +257,12 @@ def require_chosen(made: PublishedCategories, weights: Floats | None = None) -> 
     InfeasibleInputError
         The message has the slack that always leaves a choice.
     """
-    if made.certificate.status is not Status.INFEASIBLE:
+    if categories.certificate.status is not Status.INFEASIBLE:
         return
-    largest = ceil(np.bincount(made.labels, scale_to_mean_one(weights)).max())
+    largest = ceil(np.bincount(categories.labels, scale_to_mean_one(weights)).max())
     raise InfeasibleInputError(
-        f"No choice of categories for {len(made.choice)} groups keeps the number of "
+        f"No choice of categories for {len(categories.choice)} groups keeps the number "
+        "of "
         f"records of each as near to the original as [aggregation.categories] asks.",
         fix=f"allow a slack of the largest group, slack = {largest}, which always "
         "leaves a choice, or name a price in its place.",
@@ -257,3 +274,91 @@ CATEGORY_CHECKS = (
     require_cross_table_columns,
     require_counts,
 )
+
+
+MOST = 0.5  # of the originals: more than half are then in categories of fewer than k
+
+
+def require_rare(job: Job, table: Table) -> None:
+    """Refuse rare categories that a job cannot avoid, or publishes unawares.
+
+    Raises
+    ------
+    JobError, TableError, InfeasibleInputError
+        As `require_categories` and `require_frequent`.
+    """
+    require_categories(job, frozenset(table.domains))
+    for name, domain in table.domains.items():
+        require_frequent(job, name, domain, _count_levels(table, name, domain))
+
+
+def require_categories(job: Job, names: frozenset[str]) -> None:
+    """Refuse a treatment of rare categories that no method supports.
+
+    `names` are the quasi-identifiers that are categories.
+
+    Raises
+    ------
+    JobError
+        The attribute is a number or a date; or the method publishes each level as often
+        as before, or combinations.
+    """
+    method = job.aggregation.categories
+    for name, section in job.attributes.items():
+        if section.rare is None or name not in job.roles.quasi_identifier:
+            continue
+        if name not in names:
+            raise JobError(
+                f'[attributes.{name}] rare = "{section.rare}" is of categories, and '
+                f"{name!r} is a number or a date.",
+                fix='leave it out; or write kind = "nominal", where numbers are codes.',
+            )
+        plain = method is None or (
+            method.method == "plurality" and not getattr(method, "occurring", False)
+        )
+        if section.rare == "avoid" and not plain:
+            raise JobError(
+                f'[attributes.{name}] rare = "avoid" is done by plurality, each '
+                "category by itself, and [aggregation.categories] asks for another "
+                "method.",
+                fix="leave [aggregation.categories] out, or leave rare out.",
+            )
+
+
+def require_frequent(job: Job, name: str, domain: Domain, counts: I64) -> None:
+    """Refuse a categorical attribute if most originals have a rare value.
+
+    `counts` (m,) are the originals of each level.
+
+    Raises
+    ------
+    TableError
+        More than half of the originals have a value that fewer than k have, and the job
+        does not specify their treatment.
+    InfeasibleInputError
+        They are to be avoided, and no value may be published.
+    """
+    k, section = job.privacy.k, job.attributes.get(name)
+    publish = section.publish if section else "leaf"
+    treatment = section.rare if section else None
+    if treatment == "publish" or publish == "ancestor":  # true of a whole group
+        return
+    if treatment == "avoid":
+        nodes = count_originals_by_node(counts, domain)
+        if (nodes[: domain.m] if publish == "leaf" else nodes).max() < k:
+            raise InfeasibleInputError(
+                f"{name!r}: no value is had by k = {k} originals, and rare values are "
+                "to be avoided.",
+                fix="drop the attribute, as identifier; give it a tree and publish = "
+                '"node"; or choose a smaller k.',
+            )
+        return
+    rare, total = int(counts[counts < k].sum()), int(counts.sum())
+    if k <= total and rare > MOST * total:
+        raise TableError(
+            f"{name!r}: {rare} of {plural(total, 'entry', 'entries')} are values that "
+            f"fewer than k = {k} originals have, which masking would publish.",
+            fix="drop the attribute, as identifier, or give it a tree; under "
+            f'[attributes.{name}] rare = "avoid" publishes frequent values alone, and '
+            'rare = "publish" takes the risk.',
+        )

@@ -12,14 +12,18 @@ from aggopt.data.context.distance_requests import (
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Job, Shifting
 from aggopt.models import p3m
-from aggopt.pipeline.prepare.record_requests import stated_requests
+from aggopt.pipeline.prepare.record_requests import list_category_requests
 
 
 def require_all_read(job: Job) -> None:
     """Refuse columns with the role wish that nothing in [aggregation] reads."""
-    how = job.aggregation
-    own = (how.delta, how.importance) if isinstance(how, Shifting) else ()
-    require_read(job.roles.wish, *own, *stated_requests(job))
+    aggregation = job.aggregation
+    requests = (
+        (aggregation.delta, aggregation.importance)
+        if isinstance(aggregation, Shifting)
+        else ()
+    )
+    require_read(job.roles.wish, *requests, *list_category_requests(job))
 
 
 def require_agreement(

@@ -17,12 +17,18 @@ NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
 def require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> None:
     """Refuse keys if one keeps groups of a release that is not among those before it.
 
-    `statements` are what the manifests of the keys state.
+    `statements` are the contents of the keys' manifests.
     """
     names = [key.name for key in keys]
     for i, (key, stated) in enumerate(zip(keys, statements, strict=True)):
-        own = find_entry(stated, "job", "partition", "keep_groups")
-        paths = own if isinstance(own, list) else [own] if own else []
+        kept_keys = find_entry(stated, "job", "partition", "keep_groups")
+        paths = (
+            kept_keys
+            if isinstance(kept_keys, list)
+            else [kept_keys]
+            if kept_keys
+            else []
+        )
         earlier = [Path(path).name for path in paths]
         unnamed = [name for name in earlier if name not in names]
         if unnamed:
@@ -45,8 +51,8 @@ def require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> No
 
 def require_table_of_release(stated: Any, table: Path, key: Path) -> None:
     """Refuse another table than the one that an earlier release was made from."""
-    known = find_entry(stated, "input", "sha256")
-    if known is not None and known != compute_sha256(table):
+    digest = find_entry(stated, "input", "sha256")
+    if digest is not None and digest != compute_sha256(table):
         raise TableError(
             f"{table.name} is not the table that the release of {key.name} "
             "was made from, by its manifest.",
@@ -55,9 +61,9 @@ def require_table_of_release(stated: Any, table: Path, key: Path) -> None:
         )
 
 
-def require_groups(path: Path, found: Labels) -> None:
+def require_groups(path: Path, groups: Labels) -> None:
     """Refuse records (n,) that the earlier release left out."""
-    count = int((found == LEFT_OUT).sum())
+    count = int((groups == LEFT_OUT).sum())
     if count:
         raise TableError(
             f"{path.name} has no group for {plural(count, 'record')} of the table, "

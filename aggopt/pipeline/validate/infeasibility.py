@@ -9,7 +9,7 @@ from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.ordered_attribute import Ordered
 
 
-def advice_to_measure(privacy: Privacy) -> str:
+def suggest_measuring(privacy: Privacy) -> str:
     """Say how to learn which t would do without a repair."""
     if privacy.t is None:
         return ""
@@ -28,23 +28,23 @@ class SingleGroupReason(NamedTuple):
 
 
 def explain_single_group(
-    held: Sequence[Confidential], privacy: Privacy
+    confidential: Sequence[Confidential], privacy: Privacy
 ) -> SingleGroupReason | None:
     """Return why a job put all records into one group to keep its t, with a remedy.
 
     None if it requires no t, or only of attributes with one value.
     """
-    close = [e for e in list_requirements(held) if isinstance(e, Closeness)]
-    varying = [each for each in close if not each.trivial]
+    close = [e for e in list_requirements(confidential) if isinstance(e, Closeness)]
+    varying = [requirement for requirement in close if not requirement.trivial]
     if not varying:
         return None
     stated = f"t = {privacy.t:g}" + (f" and l = {privacy.l}" if privacy.l else "")
-    said, ways = "", "promise a larger t under [privacy]"
-    reached = _two_groups(varying, privacy.k)
+    reach_text, ways = "", "promise a larger t under [privacy]"
+    reached = _find_two_groups(varying, privacy.k)
     if reached is not None:
         name, t, proven = reached
         at_least = "At the least, two groups" if proven else "Two groups"
-        said = (
+        reach_text = (
             f" {at_least} of {privacy.k} records or more are at t = {t:g} for {name!r} "
             "(aggopt.repair.smallest_t)."
         )
@@ -53,18 +53,20 @@ def explain_single_group(
         elif len(varying) == 1:
             ways = f'try repair = "sweep" under [privacy], or {ways}'
     return SingleGroupReason(
-        f"To keep {stated}, all records form one group.{said}", f"{ways}."
+        f"To keep {stated}, all records form one group.{reach_text}", f"{ways}."
     )
 
 
-def _two_groups(varying: Sequence[Closeness], k: int) -> tuple[str, float, bool] | None:
+def _find_two_groups(
+    varying: Sequence[Closeness], k: int
+) -> tuple[str, float, bool] | None:
     """Return where two groups reach t worst, that t, and whether none is smaller."""
     from aggopt.repair.feasibility import find_reachable
 
-    found = [
-        (each.attribute, reach.t, reach.bound > 0)
-        for each in varying
-        if isinstance(each.distance, Ordered)
-        for reach in [find_reachable(each.distance, k, 2)]
+    reachable = [
+        (requirement.attribute, reach.t, reach.bound > 0)
+        for requirement in varying
+        if isinstance(requirement.distance, Ordered)
+        for reach in [find_reachable(requirement.distance, k, 2)]
     ]
-    return max(found, key=lambda one: one[1], default=None)
+    return max(reachable, key=lambda one: one[1], default=None)

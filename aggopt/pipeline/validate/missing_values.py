@@ -15,12 +15,14 @@ from aggopt.errors import InfeasibleInputError, JobError, attribute_sections
 from aggopt.job import Job
 from aggopt.partition.registry import PARTITIONERS, ConfidentialUse
 from aggopt.partition.shared.result import Block
-from aggopt.pipeline.prepare.attribute_blocks import Columns
-from aggopt.pipeline.prepare.category_settings import categories_by_block
-from aggopt.pipeline.prepare.job_properties import keeps_variance
+from aggopt.pipeline.prepare.job_settings import (
+    Columns,
+    is_variance_kept,
+    list_categories_by_block,
+)
 
 
-def require_covered(table: Table, whole: Floats, job: Job) -> None:
+def require_covered(table: Table, matrix: Floats, job: Job) -> None:
     """Refuse to keep the covariance of numbers with missing values.
 
     Raises
@@ -28,7 +30,7 @@ def require_covered(table: Table, whole: Floats, job: Job) -> None:
     JobError
         The aggregation uses all attributes of a record.
     """
-    if np.isnan(whole[:, table.places]).any():
+    if np.isnan(matrix[:, table.places]).any():
         require_no_covariance(job)
 
 
@@ -40,18 +42,20 @@ def require_no_covariance(job: Job) -> None:
     JobError
         The aggregation looks at all attributes of a record.
     """
-    how = job.aggregation
-    table_of = isinstance(how, Keeping) and isinstance(how.keep, KeptApart)
-    if "covariance" in how.keeps or table_of:
-        kept = "a table" if table_of else '"covariance"'
+    aggregation = job.aggregation
+    table_of = isinstance(aggregation, Keeping) and isinstance(
+        aggregation.keep, KeptApart
+    )
+    if "covariance" in aggregation.keeps or table_of:
+        setting = "a table" if table_of else '"covariance"'
         raise JobError(
-            f"keep = {kept} is of records that have every number, and values are "
+            f"keep = {setting} is of records that have every number, and values are "
             "missing.",
             fix='set keep = "variance", of each attribute, or remove those records.',
         )
 
 
-def require_patterns(whole: Floats, job: Job) -> None:
+def require_patterns(matrix: Floats, job: Job) -> None:
     """Refuse a partition that cannot be made within patterns of missing values.
 
     Raises
@@ -60,7 +64,7 @@ def require_patterns(whole: Floats, job: Job) -> None:
         It uses the confidential attributes of all records together.
     """
     method = PARTITIONERS.of(job.partition)
-    apart = job.missing.policy == "patterns" and np.isnan(whole).any()
+    apart = job.missing.policy == "patterns" and np.isnan(matrix).any()
     if method.confides is not ConfidentialUse.NONE and apart:
         raise JobError(
             f"{method.name} looks at confidential values of all records together, and "
@@ -70,7 +74,7 @@ def require_patterns(whole: Floats, job: Job) -> None:
         )
 
 
-def require_values(table: Table, whole: Floats, job: Job) -> None:
+def require_values(table: Table, matrix: Floats, job: Job) -> None:
     """Refuse attributes with too few present values.
 
     Raises
@@ -78,11 +82,11 @@ def require_values(table: Table, whole: Floats, job: Job) -> None:
     InfeasibleInputError
         Fewer than k are present, or fewer than 2k if the variance is to be kept.
     """
-    require_enough((~np.isnan(whole)).sum(axis=0), len(whole), job, table.domains)
+    require_enough((~np.isnan(matrix)).sum(axis=0), len(matrix), job, table.domains)
 
 
-def require_enough(there: I64, n: int, job: Job, categories: Collection[str]) -> None:
-    """Refuse attributes if `there` (d,), the present values of n, are too few.
+def require_enough(counts: I64, n: int, job: Job, categories: Collection[str]) -> None:
+    """Refuse attributes if `counts` (d,), the present values of n, are too few.
 
     Raises
     ------
@@ -90,21 +94,21 @@ def require_enough(there: I64, n: int, job: Job, categories: Collection[str]) ->
         As `require_values`.
     """
     k, twice = job.privacy.k, "variance" in job.aggregation.keeps
-    for name, count in zip(job.roles.quasi_identifier, there.tolist(), strict=True):
-        least = 2 * k if twice and name not in categories else k
-        if count == n or count >= least:
+    for name, count in zip(job.roles.quasi_identifier, counts.tolist(), strict=True):
+        needed = 2 * k if twice and name not in categories else k
+        if count == n or count >= needed:
             continue
-        why = " and its variance is to be kept" if least > k else ""
+        why = " and its variance is to be kept" if needed > k else ""
         raise InfeasibleInputError(
             f"{name!r} has {count} values that are not missing, with k = {k}{why}: "
-            f"{least} are needed.",
+            f"{needed} are needed.",
             fix="drop it, as identifier, or choose a smaller k.",
         )
 
 
-def require_any_published(kept: Bool, names: Sequence[str]) -> None:
+def require_any_published(is_kept: Bool, names: Sequence[str]) -> None:
     """Refuse a release that has nothing of an attribute."""
-    for name in (names[j] for j in np.flatnonzero(~kept.any(axis=0)).tolist()):
+    for name in (names[j] for j in np.flatnonzero(~is_kept.any(axis=0)).tolist()):
         raise InfeasibleInputError(
             f"Every value of {name!r} would be suppressed: fewer than k records of any "
             "pattern of missing values have one.",
@@ -113,7 +117,7 @@ def require_any_published(kept: Bool, names: Sequence[str]) -> None:
 
 
 def require_present_together(
-    job: Job, table: Table, whole: Floats, columns: Columns
+    job: Job, table: Table, matrix: Floats, columns: Columns
 ) -> None:
     """Refuse to choose categories together if some of them are missing.
 
@@ -122,11 +126,11 @@ def require_present_together(
     JobError
         A group might have no record with all of them.
     """
-    how, names = job.aggregation.categories, job.roles.quasi_identifier
-    holes = {n for n, x in zip(names, whole.T, strict=True) if np.isnan(x).any()}
-    if how is None or not holes:
+    method, names = job.aggregation.categories, job.roles.quasi_identifier
+    holes = {n for n, x in zip(names, matrix.T, strict=True) if np.isnan(x).any()}
+    if method is None or not holes:
         return
-    for chosen in how.together(categories_by_block(job, table, columns)):
+    for chosen in method.together(list_categories_by_block(job, table, columns)):
         lacking = [name for name in chosen if name in holes]
         if len(chosen) > 1 and lacking:
             raise JobError(
@@ -148,32 +152,35 @@ def require_present_units(
     within = np.zeros_like(units) if strata is None else strata.labels
     for name, lacks in zip(names, absent.T, strict=True):
         pairs = np.unique(np.stack([within[~lacks], units[~lacks]]), axis=1)[0]
-        least = int(np.bincount(pairs, minlength=int(within.max()) + 1).min())
-        if least < k:
+        counts = int(np.bincount(pairs, minlength=int(within.max()) + 1).min())
+        if counts < k:
             raise InfeasibleInputError(
-                f"{name!r}: records of {plural(least, 'unit')} have a value"
+                f"{name!r}: records of {plural(counts, 'unit')} have a value"
                 f"{' in a stratum' if strata else ''}, fewer than k = {k}.",
                 fix=f"drop {name!r}, as identifier, or choose a smaller k.",
             )
 
 
 def require_no_single_group(
-    block: Block, records: Encoded, there: Bool, job: Job
+    block: Block, records: Encoded, is_present: Bool, job: Job
 ) -> None:
     """Refuse one group if the variance is to be kept; t reports this case separately.
 
-    `there` (n, d) are the values of the block's attributes that are not missing.
+    `is_present` (n, d) are the values of the block's attributes that are not missing.
     """
-    own = [records.attributes[j] for j in block.columns]
-    varying = any(each.numbers is not None and each.weight > 0 for each in own)
-    if not (varying and keeps_variance(job)) or job.privacy.t is not None:
+    attributes = [records.attributes[j] for j in block.columns]
+    varying = any(
+        attribute.numbers is not None and attribute.weight > 0
+        for attribute in attributes
+    )
+    if not (varying and is_variance_kept(job)) or job.privacy.t is not None:
         return
-    count, k = there.sum(axis=0), job.privacy.k
-    name = own[int(count.argmin())].name
+    count, k = is_present.sum(axis=0), job.privacy.k
+    name = attributes[int(count.argmin())].name
     raise InfeasibleInputError(
         f"Merging groups until k = {k} records of each have a value of every attribute "
         f"leaves one group, and one value cannot keep the variance: {name!r} has "
-        f"{count.min()} of {len(there)} values, the fewest.",
+        f"{count.min()} of {len(is_present)} values, the fewest.",
         fix=f"remove records in which {name!r} is missing, drop it, as identifier, "
         "choose a smaller k, or aggregate by the mean as it is.",
     )

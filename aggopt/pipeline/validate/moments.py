@@ -13,9 +13,8 @@ from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, require_known
 from aggopt.job import Job
 from aggopt.models.shared.joint import compute_root
-from aggopt.pipeline.prepare.attribute_blocks import Columns
-from aggopt.pipeline.prepare.job_properties import is_aggregated_by_stratum
-from aggopt.pipeline.prepare.kept_moments import columns_by_statistic, read_response
+from aggopt.pipeline.prepare.job_settings import Columns, is_aggregated_by_stratum
+from aggopt.pipeline.prepare.kept_moments import list_kept_columns, read_response
 
 TOGETHER = {  # number of groups in addition to the rank, and the description
     "covariance": (1, "covariance matrix"),
@@ -51,22 +50,22 @@ def require_covariance(
         _require_names(keep, table.numeric)
         if keep.formula:
             read_response(table, job)
-        for what, columns in columns_by_statistic(keep, table.numeric):
+        for what, columns in list_kept_columns(keep, table.numeric):
             if what in TOGETHER:
-                _require_together(what, _among(places, columns))
-                for own in rows:
-                    _require_kept(what, X[own][:, columns], job, who)
+                _require_together(what, _count_blocks(places, columns))
+                for stratum_rows in rows:
+                    _require_kept(what, X[stratum_rows][:, columns], job, who)
     elif keep == "covariance":
         _require_together(keep, len(places))
-        for own in rows:
-            _require_kept(keep, X[own], job, who)
+        for stratum_rows in rows:
+            _require_kept(keep, X[stratum_rows], job, who)
 
 
 def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
-    named = [name for _, own in keep.parts for name in own]
-    for name in named:
+    kept_names = [name for _, part in keep.parts for name in part]
+    for name in kept_names:
         require_known("quasi-identifier that is a number", name, names)
-    left = [repr(name) for name in names if name not in named]
+    left = [repr(name) for name in names if name not in kept_names]
     if left:
         raise JobError(
             f"keep does not name {', '.join(left)}.",
@@ -74,7 +73,7 @@ def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
         )
 
 
-def _among(places: Columns, columns: Sequence[int]) -> int:
+def _count_blocks(places: Columns, columns: Sequence[int]) -> int:
     """Return in how many blocks these columns are."""
     return sum(not set(block).isdisjoint(columns) for block in places)
 
@@ -95,12 +94,13 @@ def _require_kept(what: str, X: Floats, job: Job, who: str) -> None:
         return  # which is refused by itself
     scale = Scale.of(X)
     rank = len(compute_root(scale.standardise(X)[:, ~scale.constant]))
-    more, of = TOGETHER[what]
-    most = len(X) // job.privacy.k
-    if most < rank + more:
+    more, matrix_kind = TOGETHER[what]
+    groups = len(X) // job.privacy.k
+    if groups < rank + more:
         raise InfeasibleInputError(
-            f"{len(X)} {who} with k = {job.privacy.k} make {plural(most, 'group')} at "
-            f"most, and a {of} of rank {rank} is kept by {rank + more} or "
+            f"{len(X)} {who} with k = {job.privacy.k} make {plural(groups, 'group')} "
+            "at "
+            f"most, and a {matrix_kind} of rank {rank} is kept by {rank + more} or "
             "more.",
             fix='choose a smaller k, fewer quasi-identifiers, or keep = "variance".',
         )

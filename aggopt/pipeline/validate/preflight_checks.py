@@ -17,8 +17,11 @@ from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.job import Job, Mean, SolverSection
 from aggopt.partition.shared.result import Block
-from aggopt.pipeline.prepare.attribute_blocks import Columns
-from aggopt.pipeline.prepare.job_properties import choose_method_solver, keeps_variance
+from aggopt.pipeline.prepare.job_settings import (
+    Columns,
+    choose_method_solver,
+    is_variance_kept,
+)
 from aggopt.pipeline.prepare.prepared_table import find_constant
 from aggopt.pipeline.validate.block_settings import (
     require_numbers,
@@ -27,7 +30,11 @@ from aggopt.pipeline.validate.block_settings import (
     require_weights,
 )
 from aggopt.pipeline.validate.bounds import require_bounds
-from aggopt.pipeline.validate.categories import require_counts, require_together
+from aggopt.pipeline.validate.categories import (
+    require_counts,
+    require_rare,
+    require_together,
+)
 from aggopt.pipeline.validate.infeasibility import explain_single_group
 from aggopt.pipeline.validate.missing_values import (
     require_covered,
@@ -37,7 +44,6 @@ from aggopt.pipeline.validate.missing_values import (
 )
 from aggopt.pipeline.validate.moments import require_covariance
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
-from aggopt.pipeline.validate.rare_categories import require_rare
 from aggopt.pipeline.validate.sampling_weights import require_weighed
 from aggopt.pipeline.validate.strata import (
     require_two_groups_per_stratum,
@@ -55,9 +61,9 @@ from aggopt.solvers.options import make_native_options
 Check = partial[Any]
 
 
-def preflight_checks(
+def list_checks(
     table: Table,
-    whole: Floats,
+    matrix: Floats,
     job: Job,
     columns: Columns,
     strata: RecordStrata | None,
@@ -65,7 +71,7 @@ def preflight_checks(
 ) -> Iterator[Check]:
     """Yield the checks that a job must pass before its table is masked.
 
-    `whole` (n, d) are its quasi-identifiers.  `columns` are grouped together within
+    `matrix` (n, d) are its quasi-identifiers.  `columns` are grouped together within
     `strata`.  k counts `units`.
     """
     yield partial(require_within, job)
@@ -73,19 +79,19 @@ def preflight_checks(
     yield partial(require_units, job, columns, units, strata)
     yield partial(require_linkable, job, units, strata)
     yield partial(require_two_groups_per_stratum, job, strata)
-    yield partial(require_weighed, job, table, whole, columns)
-    yield partial(require_values, table, whole, job)
-    yield partial(require_values_in_strata, table, whole, job, strata)
-    yield partial(require_covered, table, whole, job)
-    yield partial(require_patterns, whole, job)
-    yield partial(require_present_together, job, table, whole, columns)
-    yield partial(_require_varying, table, whole)
-    yield partial(require_bounds, table, whole, job)
-    how = job.aggregation
-    for method in (job.partition, *how.programs, how.categories):
+    yield partial(require_weighed, job, table, matrix, columns)
+    yield partial(require_values, table, matrix, job)
+    yield partial(require_values_in_strata, table, matrix, job, strata)
+    yield partial(require_covered, table, matrix, job)
+    yield partial(require_patterns, matrix, job)
+    yield partial(require_present_together, job, table, matrix, columns)
+    yield partial(_require_varying, table, matrix)
+    yield partial(require_bounds, table, matrix, job)
+    aggregation = job.aggregation
+    for method in (job.partition, *aggregation.programs, aggregation.categories):
         if isinstance(method, SolverSection):
             yield partial(_require_solver, method)
-    yield partial(_require_two_groups, whole, job)
+    yield partial(_require_two_groups, matrix, job)
     yield partial(_require_rounding, job)
     yield partial(_require_integers, table, job)
     yield partial(require_one_at_a_time, job, columns)
@@ -96,13 +102,13 @@ def preflight_checks(
     yield partial(require_weights, job, table, columns)
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
-    yield partial(_require_limits, whole, job)
-    yield _of_covariance(table, whole, job, columns, strata)
+    yield partial(_require_limits, matrix, job)
+    yield _make_covariance_check(table, matrix, job, columns, strata)
 
 
-def _of_covariance(
+def _make_covariance_check(
     table: Table,
-    whole: Floats,
+    matrix: Floats,
     job: Job,
     columns: Columns,
     strata: RecordStrata | None,
@@ -112,18 +118,20 @@ def _of_covariance(
     Blocks without a number are left out.
     """
     at = {place: j for j, place in enumerate(table.places)}
-    own = (tuple(at[place] for place in block if place in at) for block in columns)
-    numbers, X = tuple(filter(None, own)), whole[:, table.places]
+    number_places = (
+        tuple(at[place] for place in block if place in at) for block in columns
+    )
+    numbers, X = tuple(filter(None, number_places)), matrix[:, table.places]
     return partial(require_covariance, table, X, numbers, job, strata)
 
 
 def require_variance(
-    job: Job, held: tuple[Confidential, ...], blocks: tuple[Block, ...]
+    job: Job, confidential: tuple[Confidential, ...], blocks: tuple[Block, ...]
 ) -> None:
     """Refuse a single group that t made, if the aggregation is to keep the variance."""
-    if not keeps_variance(job) or blocks[0].groups > 1:
+    if not is_variance_kept(job) or blocks[0].groups > 1:
         return
-    why = explain_single_group(held, job.privacy)
+    why = explain_single_group(confidential, job.privacy)
     if why:
         raise InfeasibleInputError(
             f"{why.problem} One value cannot keep the variance.",
@@ -131,8 +139,8 @@ def require_variance(
         )
 
 
-def _require_varying(table: Table, whole: Floats) -> None:
-    if find_constant(table, whole).all():
+def _require_varying(table: Table, matrix: Floats) -> None:
+    if find_constant(table, matrix).all():
         raise TableError(
             "No quasi-identifier varies: there is nothing to mask.",
             fix="name those that vary; where none does, k-anonymity needs no masking.",
@@ -144,19 +152,19 @@ def _require_solver(method: SolverSection) -> None:
     make_native_options(choose_method_solver(method), method.time_limit, method.options)
 
 
-def _require_two_groups(whole: Floats, job: Job) -> None:
-    if keeps_variance(job) and len(whole) < 2 * job.privacy.k:
+def _require_two_groups(matrix: Floats, job: Job) -> None:
+    if is_variance_kept(job) and len(matrix) < 2 * job.privacy.k:
         raise InfeasibleInputError(
-            f"{len(whole)} records with k = {job.privacy.k} make one group, and one "
+            f"{len(matrix)} records with k = {job.privacy.k} make one group, and one "
             "value cannot keep the variance.",
             fix="choose k of at most half the records, or aggregate by the mean as it "
             "is.",
         )
 
 
-def _require_limits(whole: Floats, job: Job) -> None:
+def _require_limits(matrix: Floats, job: Job) -> None:
     """Refuse limits of risks that no groups of the records can keep or measure."""
-    n, privacy = len(whole), job.privacy
+    n, privacy = len(matrix), job.privacy
     for key in ("risk", "average_risk"):
         limit = getattr(privacy, key)
         if limit is not None and 1 / n > limit:
@@ -165,7 +173,7 @@ def _require_limits(whole: Floats, job: Job) -> None:
                 f"the risk 1/{n}.",
                 fix=f"allow a larger {key} under [privacy], or bring more records.",
             )
-    incomplete = int(np.isnan(whole).any(axis=1).sum())
+    incomplete = int(np.isnan(matrix).any(axis=1).sum())
     if privacy.linkage is not None and incomplete:
         raise JobError(
             f"linkage is measured on complete records, and {incomplete} of {n} records "
@@ -179,15 +187,15 @@ def _require_limits(whole: Floats, job: Job) -> None:
 OF_K = (require_values, _require_two_groups, require_covariance, require_counts)
 
 
-def _asks_integers(job: Job) -> bool:
+def _is_integer_asked(job: Job) -> bool:
     return getattr(job.partition, "centroids", None) == "integer"
 
 
 def _require_rounding(job: Job) -> None:
     """Refuse groups that are best for whole numbers where others would be published."""
-    how = job.aggregation
-    plain = isinstance(how, Mean) and how.keep == "mean"
-    if _asks_integers(job) and not (plain and job.output.round_integers):
+    aggregation = job.aggregation
+    plain = isinstance(aggregation, Mean) and aggregation.keep == "mean"
+    if _is_integer_asked(job) and not (plain and job.output.round_integers):
         raise JobError(
             'centroids = "integer" asks for groups whose means are to be rounded, and '
             "this job would not round them.",
@@ -200,7 +208,7 @@ def _require_integers(table: Table, job: Job) -> None:
     """Refuse groups that are best for whole numbers of columns that have others."""
     kinds, names = table.frame.schema, job.roles.quasi_identifier
     other = [n for n in names if n in table.domains or not kinds[n].is_integer()]
-    if _asks_integers(job) and other:
+    if _is_integer_asked(job) and other:
         raise JobError(
             f'centroids = "integer" is for columns of whole numbers, which '
             f"{', '.join(map(repr, other))} are not by their type.",

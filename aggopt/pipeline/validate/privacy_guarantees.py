@@ -14,7 +14,7 @@ from aggopt.pipeline.prepare.defaults import (
     describe_requirement,
     list_requirement_names,
 )
-from aggopt.pipeline.validate.infeasibility import advice_to_measure
+from aggopt.pipeline.validate.infeasibility import suggest_measuring
 from aggopt.privacy.model import OWN_MODELS
 from aggopt.repair.registry import REPAIRS
 from aggopt.solvers import choose
@@ -61,26 +61,28 @@ def require_guarantees(job: Job) -> None:
         raise JobError(
             f"{describe_requirement(privacy)}, and no attribute is confidential.",
             fix="list under [roles] what must not be given away, such as "
-            f"confidential = [{_may_be_confidential(job)}].",
+            f"confidential = [{_suggest_confidential(job)}].",
         )
-    hoped = sorted(privacy.asked - _kept_by(job))
+    hoped = sorted(privacy.asked - _list_kept(job))
     if hoped:
         raise JobError(
-            f"{describe_requirement(privacy)}, and {_together(job)} does not guarantee "
-            f"{' and '.join(list_requirement_names(hoped, privacy))} {_of(job)}.",
+            f"{describe_requirement(privacy)}, and {_describe_method(job)} does not "
+            "guarantee "
+            f"{' and '.join(list_requirement_names(hoped, privacy))} "
+            f"{_describe_attributes(job)}.",
             fix='set repair = "merge" under [privacy], which keeps every promise, or '
             '"search", which loses less and takes longer'
-            f"{_made_for(privacy)}.{advice_to_measure(privacy)}",
+            f"{_suggest_methods(privacy)}.{suggest_measuring(privacy)}",
         )
 
 
-def _may_be_confidential(job: Job) -> str:
+def _suggest_confidential(job: Job) -> str:
     """Return a column that is published unchanged, or else masked, as TOML has it."""
     name = [*job.roles.quasi_identifier, *job.roles.other][-1]
     return json.dumps(name, ensure_ascii=False)
 
 
-def _made_for(privacy: Privacy) -> str:
+def _suggest_methods(privacy: Privacy) -> str:
     """Return the methods made for the requirement, if it is only l or only t."""
     names = [model.name for model in privacy.models]
     if len(names) > 1 or names[0] not in _MADE_FOR:
@@ -94,10 +96,12 @@ def _require_use(privacy: Privacy) -> None:
         return
     repair = REPAIRS.of(privacy.repair)
     if not repair.adds & privacy.asked:
-        kept = " or ".join(sorted(repair.adds))
+        requirements = " or ".join(sorted(repair.adds))
         raise JobError(
-            f"The repair {repair.name!r} keeps {kept}, and [privacy] states no {kept}.",
-            fix=f'state {kept}, leave repair out, or set repair = "merge", which keeps '
+            f"The repair {repair.name!r} keeps {requirements}, and [privacy] states no "
+            f"{requirements}.",
+            fix=f'state {requirements}, leave repair out, or set repair = "merge", '
+            "which keeps "
             "every promise.",
         )
 
@@ -130,15 +134,15 @@ def _require_solver(privacy: Privacy) -> None:
         require_limited(solver, privacy.repair.time_limit)
 
 
-def _kept_by(job: Job) -> frozenset[str]:
+def _list_kept(job: Job) -> frozenset[str]:
     """Return the requirements that the partition and its repair keep for any table."""
     privacy, method = job.privacy, PARTITIONERS.of(job.partition)
-    kept = method.guarantees
-    treatments = _treatments(job)
+    guarantees = method.guarantees
+    treatments = _list_treatments(job)
     several = len(treatments) > 1
     simple = {m.name for m in privacy.models if m.simple(privacy, treatments)}
     alone = several and method.confides is not ConfidentialUse.SEVERAL
-    start = kept & ({"k"} if alone else {"k", *simple})
+    start = guarantees & ({"k"} if alone else {"k", *simple})
     start |= {OWN_MODELS} if method.origin else set()  # the audit checks these
     if privacy.repair is None:
         return start
@@ -147,17 +151,17 @@ def _kept_by(job: Job) -> frozenset[str]:
     return (start & repair.leaves) | (repair.adds if fits else frozenset())
 
 
-def _treatments(job: Job) -> list[Treatment]:
+def _list_treatments(job: Job) -> list[Treatment]:
     return [job.privacy.treatment(name) for name in job.roles.confidential]
 
 
-def _together(job: Job) -> str:
+def _describe_method(job: Job) -> str:
     repair = job.privacy.repair
     return job.partition.method + (f" with repair {repair.method!r}" if repair else "")
 
 
-def _of(job: Job) -> str:
-    treatments, privacy = _treatments(job), job.privacy
+def _describe_attributes(job: Job) -> str:
+    treatments, privacy = _list_treatments(job), job.privacy
     many = "one attribute" if len(treatments) == 1 else f"{len(treatments)} attributes"
     senses = (model.sense(privacy, treatments) for model in reversed(privacy.models))
     return ", ".join([f"of {many}", *filter(None, senses)])

@@ -14,12 +14,12 @@ from aggopt.data.table import Table
 from aggopt.errors import JobError, naming
 from aggopt.job import Job
 from aggopt.partition.shared.scaling import Weighing
-from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.prepare.job_settings import Columns
 from aggopt.pipeline.validate.privacy_guarantees import require_plain_repair
 from aggopt.release.audit.dominance import make_dominance_requirements
 
 
-def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
+def require_weighed(job: Job, table: Table, matrix: Floats, columns: Columns) -> None:
     """Refuse a job with settings that do not support weights.
 
     Raises
@@ -36,16 +36,16 @@ def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> 
     sampling = read_sampling_weights(table)
     if sampling is None:
         return
-    require_done(job, whole, columns)
+    require_done(job, matrix, columns)
     with naming(f"Column {sampling.name!r}"):
-        Weighing.read(sampling.each, len(whole))
-    for asked in make_dominance_requirements(job, sampling.each):
+        Weighing.read(sampling.each, len(matrix))
+    for requirement in make_dominance_requirements(job, sampling.each):
         require_plain_repair(job, "does not keep the dominance of [weights].")
-        if refusal := asked.explain_infeasible(job.privacy.k):
+        if refusal := requirement.explain_infeasible(job.privacy.k):
             raise refusal
 
 
-def require_done(job: Job, whole: Floats, columns: Columns) -> None:
+def require_done(job: Job, matrix: Floats, columns: Columns) -> None:
     """Refuse settings that do not support weights, for any weights.
 
     Raises
@@ -53,7 +53,7 @@ def require_done(job: Job, whole: Floats, columns: Columns) -> None:
     JobError
         As `require_weighed`.
     """
-    wrong = next(_not_weighed(job, whole, columns), None)
+    wrong = next(_list_unweighed(job, matrix, columns), None)
     if wrong is not None:
         (name,), (what, fix) = job.roles.weight, wrong
         raise JobError(
@@ -62,11 +62,11 @@ def require_done(job: Job, whole: Floats, columns: Columns) -> None:
         )
 
 
-def _not_weighed(
-    job: Job, whole: Floats, columns: Columns
+def _list_unweighed(
+    job: Job, matrix: Floats, columns: Columns
 ) -> Iterator[tuple[str, str]]:
     """Yield each setting that does not support weights, with a remedy."""
-    how, holes = job.aggregation, int(np.isnan(whole).sum())
+    aggregation, holes = job.aggregation, int(np.isnan(matrix).sum())
     blocks = f"quasi-identifiers are grouped in {len(columns)} blocks"
     several = len(columns) > 1 and not job.units.apart(job.roles)  # else refused before
     if several and holes:
@@ -81,8 +81,11 @@ def _not_weighed(
             'set published = "drop" under [weights], or attributes = "together" under '
             "[partition]",
         )
-    function = AGGREGATORS.of(how).function
-    if isinstance(how, ByModel) or "weights" not in signature(function).parameters:
+    function = AGGREGATORS.of(aggregation).function
+    if (
+        isinstance(aggregation, ByModel)
+        or "weights" not in signature(function).parameters
+    ):
         yield (
             "values are published by a function or a model of your own, which does not "
             "take them",

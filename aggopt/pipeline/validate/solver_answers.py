@@ -33,8 +33,10 @@ def require_solved(certificates: Mapping[str, Certificate]) -> None:
     """Raise an error if a solver found no usable solution."""
     failed = {n: c for n, c in certificates.items() if not c.status.usable}
     if failed:
-        seen = ", ".join(f"{n!r}: {c.status} ({c.solver})" for n, c in failed.items())
+        statuses = ", ".join(
+            f"{n!r}: {c.status} ({c.solver})" for n, c in failed.items()
+        )
         raise SolverError(
-            f"No usable answer was found for {seen}.",
+            f"No usable answer was found for {statuses}.",
             fix=f"{_suggest_remedy(failed.values())}; nothing was released.",
         )

@@ -13,7 +13,7 @@ from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.job import Job
 from aggopt.partition.registry import PARTITIONERS, ConfidentialUse
-from aggopt.pipeline.prepare.job_properties import is_aggregated_by_stratum
+from aggopt.pipeline.prepare.job_settings import is_aggregated_by_stratum
 from aggopt.pipeline.validate.privacy_guarantees import require_plain_repair
 from aggopt.solvers.solver_log import is_logged
 
@@ -54,7 +54,7 @@ def require_within(job: Job) -> None:
 
 
 def require_values_in_strata(
-    table: Table, whole: Floats, job: Job, strata: RecordStrata | None
+    table: Table, matrix: Floats, job: Job, strata: RecordStrata | None
 ) -> None:
     """Refuse strata with too few present values of an attribute.
 
@@ -65,19 +65,19 @@ def require_values_in_strata(
         variance is to be kept in each stratum, and at least one but fewer than 2k are
         present.
     """
-    if strata is None or not np.isnan(whole).any():
+    if strata is None or not np.isnan(matrix).any():
         return
     k, fill = job.privacy.k, job.missing.policy == "fill"
     twice = "variance" in job.aggregation.keeps and is_aggregated_by_stratum(job)
-    for name, x in zip(job.roles.quasi_identifier, whole.T, strict=True):
+    for name, x in zip(job.roles.quasi_identifier, matrix.T, strict=True):
         count = np.bincount(strata.labels, ~np.isnan(x))
-        least = 2 * k if twice and name not in table.domains else k * fill
-        few = count < least
+        needed = 2 * k if twice and name not in table.domains else k * fill
+        few = count < needed
         few &= fill | (count > 0)  # an attribute without any value is not filled
-        require_none_of(few, name, least, k)
+        require_none_of(few, name, needed, k)
 
 
-def require_none_of(few: Bool, name: str, least: int, k: int) -> None:
+def require_none_of(few: Bool, name: str, needed: int, k: int) -> None:
     """Refuse an attribute if some strata (s,) have too few values of it.
 
     Raises
@@ -87,16 +87,16 @@ def require_none_of(few: Bool, name: str, least: int, k: int) -> None:
     """
     if few.any():
         raise InfeasibleInputError(
-            f"{name!r} has fewer than {least} values that are not missing in "
+            f"{name!r} has fewer than {needed} values that are not missing in "
             f"{few.sum()} of {plural(len(few), 'stratum', 'strata')}, with k = {k}"
-            f"{' and its variance to be kept in each' if least > k else ''}.",
+            f"{' and its variance to be kept in each' if needed > k else ''}.",
             fix="drop it, as identifier, choose a smaller k, or fewer columns as "
             "stratum.",
         )
 
 
 def require_kept(
-    held: Sequence[Confidential], strata: RecordStrata | None, repair: bool
+    confidential: Sequence[Confidential], strata: RecordStrata | None, repair: bool
 ) -> None:
     """Refuse what not even whole strata keep of confidential values.
 
@@ -107,14 +107,18 @@ def require_kept(
     """
     if strata is None or not repair:
         return
-    for requirement in (each for each in list_requirements(held) if each.additive):
-        found = requirement.check(strata.labels)
-        if not found.holds:
+    for requirement in (
+        requirement
+        for requirement in list_requirements(confidential)
+        if requirement.additive
+    ):
+        check = requirement.check(strata.labels)
+        if not check.holds:
             raise InfeasibleInputError(
                 "Within strata no groups keep what is promised: "
-                f"{found.promise} {found.sign} {found.asked:g} of {found.attribute!r} "
-                f"is not kept by {found.broken} of "
-                f"{plural(found.groups, 'stratum', 'strata')}, each taken as one "
+                f"{check.promise} {check.sign} {check.asked:g} of {check.attribute!r} "
+                f"is not kept by {check.broken} of "
+                f"{plural(check.groups, 'stratum', 'strata')}, each taken as one "
                 "group.",
                 fix=LESS,
             )

@@ -10,7 +10,7 @@ from aggopt.data.context.units import RecordUnits, find_undeclared_units
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.job import Job
-from aggopt.pipeline.prepare.attribute_blocks import Columns
+from aggopt.pipeline.prepare.job_settings import Columns
 from aggopt.pipeline.validate.privacy_guarantees import require_plain_repair
 
 
@@ -22,11 +22,14 @@ def require_units_declared(job: Job, table: Table) -> None:
     JobError
         The message has the column, and the number of units with several records.
     """
-    found = find_undeclared_units(table)
-    if found is None or len(np.bincount(found[1])) < 2 * job.privacy.k:
+    undeclared_units = find_undeclared_units(table)
+    if (
+        undeclared_units is None
+        or len(np.bincount(undeclared_units[1])) < 2 * job.privacy.k
+    ):
         return
-    name, of = found
-    several = int((np.bincount(of) > 1).sum())
+    name, unit_of_record = undeclared_units
+    several = int((np.bincount(unit_of_record) > 1).sum())
     raise JobError(
         f"{several} values of {name!r} are of several records each, in which all "
         "quasi-identifiers are the same: as of households. k would count their "
@@ -140,14 +143,15 @@ def require_uniform_settings(job: Job) -> None:
     """
     if not job.units.apart(job.roles):
         return
-    how = job.aggregation
+    aggregation = job.aggregation
     keys = ("keep", "delta", "importance")
-    named = [key for key in keys if not _is_plain(getattr(how, key, None))]
+    settings = [key for key in keys if not _is_plain(getattr(aggregation, key, None))]
     if job.partition.attributes not in ("together", "one by one"):
-        named.append("attributes")
-    if named:
+        settings.append("attributes")
+    if settings:
         raise JobError(
-            f"{' and '.join(named)} of the job {'is' if len(named) == 1 else 'are'} "
+            f"{' and '.join(settings)} of the job "
+            f"{'is' if len(settings) == 1 else 'are'} "
             "said of single attributes, and some of these are of units, others of "
             "records: each kind is masked by itself.",
             fix="say the same of all attributes; or mask those of one kind in a job of "
@@ -155,8 +159,8 @@ def require_uniform_settings(job: Job) -> None:
         )
 
 
-def _is_plain(said: Any) -> bool:
-    return said is None or isinstance(said, str | float | int)
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | float | int)
 
 
 def require_one_kind(job: Job) -> None:

@@ -36,9 +36,9 @@ from aggopt.pipeline.waves.wave import (
     Wave,
     find_changed,
     find_first_groups,
+    find_influential,
     find_k,
     find_lacking,
-    influential_in_both,
     is_filled,
     read_entries,
     read_statement,
@@ -52,20 +52,20 @@ def add_earlier_groups(
     strata: RecordStrata | None = None,
     units: RecordUnits | None = None,
 ) -> Job:
-    """Return the job with the earlier group of each record, where it keeps those.
+    """Return the job with the earlier group of each record, if it keeps earlier groups.
 
     Of a table of `units` with that of each unit, which all of its records had.
 
     Raises
     ------
     JobError
-        A repair exchanges records, or the person is no identifier.
+        A repair exchanges records, or the person is not an identifier.
     TableError
         The key, or the earlier table, is none, or not of these records; or records of a
         unit were in several groups.
     """
-    how = job.partition
-    if not isinstance(how, EarlierGroups):
+    partition = job.partition
+    if not isinstance(partition, EarlierGroups):
         return job
     of_units = None if units is None or units.records is None else units
     if of_units is not None and of_units.records is not None:
@@ -77,30 +77,32 @@ def add_earlier_groups(
             "[partition] keep_groups is to keep.",
             fix='set repair = "merge" under [privacy], which keeps them together.',
         )
-    path = how.keys[-1]
-    groups = _groups(path)
-    if how.person is not None:
-        rows, _ = _rows_by_person(how.person, how.tables[-1], groups, job, table)
-        require_shared_person(how.tables[-1], how.person, rows)
-        found = np.where(rows == NEW, NEW, groups[rows])
-        if how.changes != "refuse":
-            found = np.where(found == LEFT_OUT, NEW, found)
+    path = partition.keys[-1]
+    groups = _read_groups(path)
+    if partition.person is not None:
+        rows, _ = _match_rows_by_person(
+            partition.person, partition.tables[-1], groups, job, table
+        )
+        require_shared_person(partition.tables[-1], partition.person, rows)
+        labels = np.where(rows == NEW, NEW, groups[rows])
+        if partition.changes != "refuse":
+            labels = np.where(labels == LEFT_OUT, NEW, labels)
     else:
-        found = groups
+        labels = groups
         if strata is not None and strata.kept is not None:
-            found = found[strata.kept] if len(found) == len(strata.kept) else found
-        if len(found) != len(table.frame):
+            labels = labels[strata.kept] if len(labels) == len(strata.kept) else labels
+        if len(labels) != len(table.frame):
             raise TableError(
-                f"{path.name} is of {plural(len(found), 'record')}, and the table has "
+                f"{path.name} is of {plural(len(labels), 'record')}, and the table has "
                 f"{len(table.frame)}.",
                 fix="bring the same records in the same order; or name the earlier "
                 'table and an identifier: earlier = "FILE" and person = "NAME" '
                 "under [partition].",
             )
-    require_groups(path, found)
+    require_groups(path, labels)
     if of_units is not None:
-        found = _of_units(path, found, of_units)
-    return job.model_copy(update={"partition": how.of_records(found)})
+        labels = _find_unit_groups(path, labels, of_units)
+    return job.model_copy(update={"partition": partition.of_records(labels)})
 
 
 def read_wave(job: Job, table: Table) -> Wave | None:
@@ -116,23 +118,27 @@ def read_wave(job: Job, table: Table) -> Wave | None:
     TableError
         As `add_earlier_groups`, of each key and table.
     """
-    how = job.partition
-    if not isinstance(how, EarlierGroups) or how.earlier is None:
+    partition = job.partition
+    if not isinstance(partition, EarlierGroups) or partition.earlier is None:
         return None
-    statements = [read_statement(key) for key in how.keys]
-    require_every_release(how.keys, statements)
+    statements = [read_statement(key) for key in partition.keys]
+    require_every_release(partition.keys, statements)
     index: dict[Any, int] = {}
     files = []
-    for key, path, stated in zip(how.keys, how.tables, statements, strict=True):
-        groups = _groups(key)
-        rows, before = _rows(how, path, groups, job, table)
-        named = _people(how, nw.from_native(before))
-        at = np.array([index.setdefault(name, len(index)) for name in named])
+    for key, path, stated in zip(
+        partition.keys, partition.tables, statements, strict=True
+    ):
+        groups = _read_groups(key)
+        rows, before = _match_rows(partition, path, groups, job, table)
+        people = _list_people(partition, nw.from_native(before))
+        at = np.array([index.setdefault(name, len(index)) for name in people])
         files.append(_EarlierFiles(key, path, stated, groups, before, rows, at))
         require_table_of_release(stated, path, key)
-    if how.person is not None:
-        require_shared_person(how.tables[-1], how.person, files[-1].rows)
-    row = np.array([index.get(name, NEW) for name in _people(how, table.frame)])
+    if partition.person is not None:
+        require_shared_person(partition.tables[-1], partition.person, files[-1].rows)
+    row = np.array(
+        [index.get(name, NEW) for name in _list_people(partition, table.frame)]
+    )
     releases = tuple(_compare_release(f, job, table, row, len(index)) for f in files)
     return _add_units(Wave(releases, row), files, table)
 
@@ -144,9 +150,9 @@ class _EarlierFiles:
     Attributes
     ----------
     stated
-        What its manifest states, None if there is none.
+        Content of its manifest; None without one.
     rows : (n,)
-        The earlier record of each record; NEW if there is none.
+        The earlier record of each record; NEW without one.
     at : (n1,)
         The person of each earlier record, 0..m-1.
     """
@@ -160,11 +166,11 @@ class _EarlierFiles:
     at: Labels
 
 
-def _people(how: EarlierGroups, frame: Any) -> list[Any]:
+def _list_people(earlier: EarlierGroups, frame: Any) -> list[Any]:
     """Return the person of each record, (n,): by the identifier, or by order."""
-    if how.person is None:
+    if earlier.person is None:
         return list(range(len(frame)))
-    return [str(entry) for entry in frame[how.person].to_list()]
+    return [str(entry) for entry in frame[earlier.person].to_list()]
 
 
 def _compare_release(
@@ -172,7 +178,7 @@ def _compare_release(
 ) -> EarlierRelease:
     """Return an earlier release, compared to the table; `row` (n,) are its persons."""
     before = files.table
-    names = influential_in_both(files.stated, job, before.column_names)
+    names = find_influential(files.stated, job, before.column_names)
     for name in table.clocks.keys() & names:
         spelled = nw.from_native(before[name], series_only=True)
         dates = parse_dates(spelled, table.clocks[name].format)
@@ -185,10 +191,12 @@ def _compare_release(
     masked = [name for name in names if name in job.roles.quasi_identifier]
     filled = (is_filled(files.stated), job.missing.policy == "fill")
     lacking = {}
-    for name, (one, own) in find_lacking(before, table.frame, masked, filled).items():
+    for name, (one, is_lacking) in find_lacking(
+        before, table.frame, masked, filled
+    ).items():
         of_persons = np.zeros(persons, bool)
         of_persons[files.at] = one
-        lacking[name] = (of_persons, own)
+        lacking[name] = (of_persons, is_lacking)
     k = find_k(files.stated, files.groups)
     name = files.key.name.removesuffix(".private.csv")
     return EarlierRelease(name, first, changed, names, k, lacking)
@@ -199,32 +207,40 @@ def _add_units(wave: Wave, files: Sequence[_EarlierFiles], table: Table) -> Wave
     names = table.roles.unit
     if not names:
         return wave
-    for each in files:
-        lacking = [name for name in names if name not in each.table.column_names]
+    for release_files in files:
+        lacking = [
+            name for name in names if name not in release_files.table.column_names
+        ]
         if lacking:
             raise TableError(
-                f"{each.path.name} has no column {', '.join(map(repr, lacking))}, and "
+                f"{release_files.path.name} has no column "
+                f"{', '.join(map(repr, lacking))}, and "
                 "k counts units by it.",
                 fix="name the table that the earlier release was made from.",
             )
-    frames = [*(nw.from_native(each.table) for each in files), table.frame]
+    frames = [
+        *(nw.from_native(release_files.table) for release_files in files),
+        table.frame,
+    ]
     entries = np.concatenate([read_entries(frame, names) for frame in frames])
     codes = np.asarray(pd.factorize(entries)[0])
-    *earlier, own = np.split(codes, np.cumsum([len(frame) for frame in frames])[:-1])
+    *earlier, later = np.split(codes, np.cumsum([len(frame) for frame in frames])[:-1])
     last = np.full(len(wave.releases[-1].first), NOT_THERE)
     releases = []
-    for release, each, units in zip(wave.releases, files, earlier, strict=True):
+    for release, release_files, units in zip(
+        wave.releases, files, earlier, strict=True
+    ):
         of_persons = np.full(len(last), NOT_THERE)
-        of_persons[each.at] = last[each.at] = units
+        of_persons[release_files.at] = last[release_files.at] = units
         releases.append(replace(release, units=of_persons))
-    return Wave(tuple(releases), wave.row, np.concatenate([last, own]))
+    return Wave(tuple(releases), wave.row, np.concatenate([last, later]))
 
 
-def _of_units(path: Path, found: Labels, units: RecordUnits) -> Labels:
+def _find_unit_groups(path: Path, groups: Labels, units: RecordUnits) -> Labels:
     """Return the earlier group of each unit, NEW of those that are new."""
-    own, known = np.full(units.count, NEW), found != NEW
-    own[units.of[known]] = found[known]
-    several = len(np.unique(units.of[known & (own[units.of] != found)]))
+    result, is_known = np.full(units.count, NEW), groups != NEW
+    result[units.of[is_known]] = groups[is_known]
+    several = len(np.unique(units.of[is_known & (result[units.of] != groups)]))
     if several:
         raise TableError(
             f"{path.name} has records of {plural(several, 'unit')} of {units.count} in "
@@ -232,15 +248,15 @@ def _of_units(path: Path, found: Labels, units: RecordUnits) -> Labels:
             fix="name the key of a release of which attributes of units were masked, "
             "too; or leave keep_groups out.",
         )
-    return own
+    return result
 
 
-def note_on_split_groups(job: Job, strata: RecordStrata | None) -> tuple[str, ...]:
+def describe_split_groups(job: Job, strata: RecordStrata | None) -> tuple[str, ...]:
     """Say how many earlier groups have records of several strata, if any has."""
-    how = job.partition
-    if strata is None or not isinstance(how, EarlierGroups):
+    partition = job.partition
+    if strata is None or not isinstance(partition, EarlierGroups):
         return ()
-    labels = how.settings["labels"]
+    labels = partition.settings["labels"]
     old = labels != NEW
     pairs = np.unique(np.stack([labels[old], strata.labels[old]]), axis=1)[0]
     several = int((np.unique(pairs, return_counts=True)[1] > 1).sum())
@@ -253,46 +269,46 @@ def note_on_split_groups(job: Job, strata: RecordStrata | None) -> tuple[str, ..
     )
 
 
-def _groups(path: Path) -> Labels:
+def _read_groups(path: Path) -> Labels:
     """Return the group of each record (n,) that a private key states, or LEFT_OUT."""
     if path.exists():
         require_regular(path)
-    found = _stated(path)
-    if found is None:
+    result = _read_groups_or_none(path)
+    if result is None:
         raise TableError(
             f"{path} is no private key with one group for each record, or cannot be "
             "read.",
             fix="name the NAME.private.csv of a release whose attributes were grouped "
             "together.",
         )
-    return found
+    return result
 
 
-def _stated(path: Path) -> Labels | None:
-    """Return the same, or None of what is no key."""
+def _read_groups_or_none(path: Path) -> Labels | None:
+    """Return the groups recorded in a private key, or None if the file is not one."""
     try:
         key = pyarrow.csv.read_csv(path)
         stated = key["group"]
-        whole = (
+        column = (
             "released_record" in key.column_names
             and pyarrow.types.is_integer(stated.type)
             and pc.min(stated.drop_null()).as_py() >= 0
         )
-        found: Labels = stated.fill_null(LEFT_OUT).to_numpy()
+        labels: Labels = stated.fill_null(LEFT_OUT).to_numpy()
     except (OSError, ValueError, TypeError, KeyError, OverflowError):  # of Arrow, too
         return None
-    return found if whole else None
+    return labels if column else None
 
 
-def _rows(
-    how: EarlierGroups, earlier: Path, groups: Labels, job: Job, table: Table
+def _match_rows(
+    earlier_job: EarlierGroups, earlier: Path, groups: Labels, job: Job, table: Table
 ) -> tuple[Labels, pa.Table]:
     """Return the earlier record of each (n,), NEW of new ones; and the earlier table.
 
-    By who it is, or the same records in the same order.
+    Records are matched by the person, or by their order.
     """
-    if how.person is not None:
-        return _rows_by_person(how.person, earlier, groups, job, table)
+    if earlier_job.person is not None:
+        return _match_rows_by_person(earlier_job.person, earlier, groups, job, table)
     before, n = read_as_text(earlier, job.input), len(table.frame)
     if not len(before) == len(groups) == n:
         raise TableError(
@@ -304,10 +320,10 @@ def _rows(
     return np.arange(n), before
 
 
-def _rows_by_person(
+def _match_rows_by_person(
     person: str, earlier: Path, groups: Labels, job: Job, table: Table
 ) -> tuple[Labels, pa.Table]:
-    """Return the same by an identifier."""
+    """Return the earlier records and the earlier table, matched by an identifier."""
     if person not in job.roles.identifier:
         raise JobError(
             f"[partition] person names {person!r}, which is no identifier: the release "
@@ -331,6 +347,6 @@ def _rows_by_person(
             f"{len(new)} stand there again.",
             fix="name an identifier of one record each.",
         )
-    known = {name: i for i, name in enumerate(old)}
-    found = np.array([known.get(each, NEW) for each in new])
-    return found, before
+    row_of_person = {name: i for i, name in enumerate(old)}
+    places = np.array([row_of_person.get(entry, NEW) for entry in new])
+    return places, before

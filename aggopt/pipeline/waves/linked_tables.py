@@ -30,11 +30,11 @@ class LinkedTables:
         Raises
         ------
         JobError
-            The person is no identifier of a job, or k counts units of different
+            The person is not an identifier of a job, or k counts units of different
             columns.
         TableError
-            It does not differ in every record; nobody is in two tables; a table lacks
-            the units; or a column that is published identifies each person.
+            It does not differ in every record; no person is in two tables; a table
+            lacks the units; or a column that is published identifies each person.
         """
         self.person = person
         for path, job in zip(tables, jobs, strict=True):
@@ -58,19 +58,21 @@ class LinkedTables:
     def united(self, groups: Sequence[Labels]) -> list[Labels]:
         """Return the groups of records of each table, by person, (p,) each.
 
-        -1 of who is not in it.
+        -1 for people who are not in it.
         """
-        found = np.full((len(groups), len(self.at)), -1)
-        for of, names, labels in zip(found, self.people, groups, strict=True):
-            of[[self.at[name] for name in names]] = labels
-        return list(found)
+        groups_of_people = np.full((len(groups), len(self.at)), -1)
+        for group_of_person, names, labels in zip(
+            groups_of_people, self.people, groups, strict=True
+        ):
+            group_of_person[[self.at[name] for name in names]] = labels
+        return list(groups_of_people)
 
     def changed(
         self, one: int, other: int, jobs: Sequence[Job]
     ) -> tuple[tuple[str, ...], Bool]:
-        """Return the attributes that two waves depend on, and who changed them, (p, f).
+        """Return the attributes that two waves depend on, and their changes (p, f).
 
-        False of people who are not in both.
+        False for people that are not in both.
         """
         names = [
             name for name in jobs[one].influential if name in jobs[other].influential
@@ -79,15 +81,15 @@ class LinkedTables:
         rows = np.array([at.get(name, NOT_THERE) for name in self.people[other]])
         after = nw.from_native(self._written[other])
         decimal = jobs[other].input.decimal
-        own = find_changed(self._written[one], after, rows, names, decimal)
-        found = np.zeros((len(self.at), len(names)), bool)
-        found[[self.at[name] for name in self.people[other]]] = own
-        return tuple(names), found
+        changes = find_changed(self._written[one], after, rows, names, decimal)
+        is_changed = np.zeros((len(self.at), len(names)), bool)
+        is_changed[[self.at[name] for name in self.people[other]]] = changes
+        return tuple(names), is_changed
 
     def lacking(
         self, one: int, other: int, jobs: Sequence[Job], names: Sequence[str]
     ) -> dict[str, tuple[Bool, Bool]]:
-        """Return who has no value in two waves (p,), by masked attribute of `names`."""
+        """Return the people without a value in two waves (p,), by attribute name."""
         quasi = {n for i in (one, other) for n in jobs[i].roles.quasi_identifier}
         masked = [name for name in names if name in quasi]
         after = nw.from_native(self._written[other])
@@ -95,14 +97,18 @@ class LinkedTables:
             jobs[one].missing.policy == "fill",
             jobs[other].missing.policy == "fill",
         )
-        found = {}
+        lacking_by_name = {}
         both = find_lacking(self._written[one], after, masked, filled)
         for name, lack in both.items():
             people = (np.ones(len(self.at), bool), np.ones(len(self.at), bool))
-            for of, wave, records in zip(people, (one, other), lack, strict=True):
-                of[[self.at[person] for person in self.people[wave]]] = records
-            found[name] = people
-        return found
+            for people_of_wave, wave, records in zip(
+                people, (one, other), lack, strict=True
+            ):
+                people_of_wave[[self.at[person] for person in self.people[wave]]] = (
+                    records
+                )
+            lacking_by_name[name] = people
+        return lacking_by_name
 
     def units(self, *waves: int) -> Labels | None:
         """Return the unit of each person (p,), in the last of these waves that has it.
@@ -111,21 +117,25 @@ class LinkedTables:
         """
         if self._units is None:
             return None
-        found = np.full(len(self.at), NOT_THERE)
+        units_of_people = np.full(len(self.at), NOT_THERE)
         for wave in waves:
-            found[[self.at[name] for name in self.people[wave]]] = self._units[wave]
-        return found
+            units_of_people[[self.at[name] for name in self.people[wave]]] = (
+                self._units[wave]
+            )
+        return units_of_people
 
     def _read_units(
         self, tables: Sequence[Path], jobs: Sequence[Job]
     ) -> list[Labels] | None:
         """Return the unit of each record of each table; None if k counts records."""
-        named = {job.roles.unit for job in jobs if job.roles.unit}
-        if not named:
+        unit_roles = {job.roles.unit for job in jobs if job.roles.unit}
+        if not unit_roles:
             return None
-        names = min(named)
-        if len(named) > 1:
-            listed = ", ".join(repr(name) for unit in sorted(named) for name in unit)
+        names = min(unit_roles)
+        if len(unit_roles) > 1:
+            listed = ", ".join(
+                repr(name) for unit in sorted(unit_roles) for name in unit
+            )
             raise JobError(
                 f"k counts units of different columns in these releases: {listed}.",
                 fix="compare releases in which k counts units of one column.",
@@ -141,7 +151,7 @@ class LinkedTables:
                 )
         entries = [read_entries(nw.from_native(t), names) for t in self._written]
         codes = np.asarray(pd.factorize(np.concatenate(entries))[0])
-        return np.split(codes, np.cumsum([len(each) for each in entries])[:-1])
+        return np.split(codes, np.cumsum([len(entry) for entry in entries])[:-1])
 
     def _require_identifier(self, path: Path, job: Job) -> None:
         if self.person not in job.roles.identifier:
@@ -171,7 +181,7 @@ class LinkedTables:
         return names
 
     def _require_no_key(self, jobs: Sequence[Job]) -> None:
-        """Refuse a column that all publish and by which anybody puts them together."""
+        """Refuse a published column that links the waves."""
         plain = [set(job.roles.as_they_are) for job in jobs]
         for name in sorted(set.intersection(*plain)):
             if self._tells(name):
@@ -185,12 +195,12 @@ class LinkedTables:
 
     def _tells(self, name: str) -> bool:
         """Whether each person has an entry of their own, the same in all tables."""
-        of: dict[str, str] = {}
+        entry_of_person: dict[str, str] = {}
         for names, table in zip(self.people, self._written, strict=True):
             entries = [str(entry) for entry in table[name].to_pylist()]
             if len(set(entries)) < len(entries):
                 return False
             for person, entry in zip(names, entries, strict=True):
-                if of.setdefault(person, entry) != entry:
+                if entry_of_person.setdefault(person, entry) != entry:
                     return False
         return True

@@ -91,23 +91,26 @@ class EarlierRelease:
     lacking: Mapping[str, tuple[Bool, Bool]] = field(default_factory=dict, repr=False)
     units: Labels | None = field(default=None, repr=False)
 
-    def of_rows(self, kept: Bool) -> "EarlierRelease":
+    def of_rows(self, is_kept: Bool) -> "EarlierRelease":
         """Return it compared to the kept records (n,) only."""
-        lacking = {name: (one, own[kept]) for name, (one, own) in self.lacking.items()}
-        return replace(self, changed=self.changed[kept], lacking=lacking)
+        lacking = {
+            name: (one, is_lacking[is_kept])
+            for name, (one, is_lacking) in self.lacking.items()
+        }
+        return replace(self, changed=self.changed[is_kept], lacking=lacking)
 
     def views(self, row: Labels) -> Iterator[View]:
         """Yield the view of records, and of each attribute with filled values.
 
         `row` (n,) is the person of each record.
         """
-        there = np.ones(len(row), bool)
-        yield View(self.first, there, self.changed, self.k, self.units)
-        for name, (one, own) in self.lacking.items():
+        is_present = np.ones(len(row), bool)
+        yield View(self.first, is_present, self.changed, self.k, self.units)
+        for name, (one, is_lacking) in self.lacking.items():
             first = np.where(one, NOT_THERE, self.first)
-            both = ~own & (find_first_groups(first, row) != NOT_THERE)
+            both = ~is_lacking & (find_first_groups(first, row) != NOT_THERE)
             changed = self.changed[:, [self.names.index(name)]] & both[:, None]
-            yield View(first, ~own, changed, self.k, self.units)
+            yield View(first, ~is_lacking, changed, self.k, self.units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +163,9 @@ class Wave:
         if len(releases) == 1:
             return False
         joint, k = _join_releases(releases)
-        there = joint != NOT_THERE
-        units = None if self.units is None else self.units[: len(joint)][there]
-        return Few.of(joint[there], k, units).few > 0
+        is_present = joint != NOT_THERE
+        units = None if self.units is None else self.units[: len(joint)][is_present]
+        return Few.of(joint[is_present], k, units).few > 0
 
     @property
     def views(self) -> list[View]:
@@ -185,8 +188,8 @@ class Wave:
     @property
     def is_kept_group(self) -> Bool:
         """Whether the last release has a group of each record, (n,)."""
-        found = find_first_groups(self.releases[-1].first, self.row)
-        return np.asarray(found != NOT_THERE)
+        first_groups = find_first_groups(self.releases[-1].first, self.row)
+        return np.asarray(first_groups != NOT_THERE)
 
     @property
     def gone(self) -> Labels:
@@ -195,13 +198,13 @@ class Wave:
         left[self.row[self.row != NOT_THERE]] = False
         return np.flatnonzero(left)
 
-    def of_rows(self, kept: Bool) -> "Wave":
+    def of_rows(self, is_kept: Bool) -> "Wave":
         """Return it without the records that are not kept (n,): they are gone."""
         m, units = len(self.releases[-1].first), self.units
         if units is not None:
-            units = np.concatenate([units[:m], units[m:][kept]])
-        releases = tuple(release.of_rows(kept) for release in self.releases)
-        return Wave(releases, self.row[kept], units)
+            units = np.concatenate([units[:m], units[m:][is_kept]])
+        releases = tuple(release.of_rows(is_kept) for release in self.releases)
+        return Wave(releases, self.row[is_kept], units)
 
     def changes(self, second: Labels) -> Changes:
         """Return what groups (n,) show together with the last earlier release.
@@ -224,13 +227,13 @@ class Wave:
         if units is not None and release.units is not None:
             units = np.concatenate([units[m:], release.units[gone]])
         changed = np.concatenate([release.changed, none])
-        known = self.row != NOT_THERE
+        is_known = self.row != NOT_THERE
         lacking = {}
-        for name, (one, own) in release.lacking.items():
-            before = np.where(known, one[self.row], False)
+        for name, (one, is_lacking) in release.lacking.items():
+            before = np.where(is_known, one[self.row], False)
             lacking[name] = (
                 np.concatenate([before, one[gone]]),
-                np.concatenate([own, np.ones(len(gone), bool)]),
+                np.concatenate([is_lacking, np.ones(len(gone), bool)]),
             )
         return count_changes(
             first, later, changed, release.names, release.k, units, lacking
@@ -259,12 +262,14 @@ def join_groups(firsts: Sequence[Labels]) -> Labels:
     if len(firsts) == 1:
         return firsts[0]
     stacked = np.stack(firsts)
-    there = (stacked != NOT_THERE).any(axis=0)
-    found = np.full(stacked.shape[1], NOT_THERE)
-    if there.any():
-        of = np.unique(stacked[:, there], axis=1, return_inverse=True)[1]
-        found[there] = of.ravel()
-    return found
+    is_present = (stacked != NOT_THERE).any(axis=0)
+    joined = np.full(stacked.shape[1], NOT_THERE)
+    if is_present.any():
+        group_of_person = np.unique(
+            stacked[:, is_present], axis=1, return_inverse=True
+        )[1]
+        joined[is_present] = group_of_person.ravel()
+    return joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +284,7 @@ class LaterWave:
     certificate: Certificate | None = None
 
     def counted(self, labels: Labels, strata: RecordStrata | None) -> WaveChanges:
-        """Return what groups (n,) show beside the earlier ones.
+        """Return the changes that groups (n,) show together with the earlier ones.
 
         The records are those that small strata leave, if these are dropped.
         """
@@ -287,13 +292,13 @@ class LaterWave:
         if strata is not None and strata.kept is not None:
             second = np.full(len(strata.kept), NOT_THERE)
             second[strata.kept] = labels
-        held = 0 if self.kept is None else int((~self.kept).sum())
+        count = 0 if self.kept is None else int((~self.kept).sum())
         changes, before = self.wave.changes(second), self.wave.broken_before
-        return WaveChanges(changes, held, self.kept, self.certificate, before)
+        return WaveChanges(changes, count, self.kept, self.certificate, before)
 
 
 def read_statement(key: Path) -> Any:
-    """Return what the manifest beside a private key states; None if there is none.
+    """Return the content of the manifest next to a private key; None without one.
 
     A manifest that cannot be read states nothing.
 
@@ -307,8 +312,8 @@ def read_statement(key: Path) -> Any:
     if not path.is_file():
         return None
     stated = read_manifest_or_none(path) or {}
-    known = find_entry(stated, "output", "key_sha256")
-    if known is not None and known != compute_sha256(key):
+    digest = find_entry(stated, "output", "key_sha256")
+    if digest is not None and digest != compute_sha256(key):
         raise TableError(
             f"{key.name} is not the key that {name} describes.",
             fix="bring together the files of one and the same run.",
@@ -324,9 +329,7 @@ def find_k(stated: Any, groups: Labels) -> int:
     return int(np.unique(groups[groups >= 0], return_counts=True)[1].min())
 
 
-def influential_in_both(
-    stated: Any, job: Job, columns: Sequence[str]
-) -> tuple[str, ...]:
+def find_influential(stated: Any, job: Job, columns: Sequence[str]) -> tuple[str, ...]:
     """Return the attributes that the published values of both releases depend on.
 
     A weight or a request counts even if it is dropped: a group's mean shows its change.
@@ -341,18 +344,18 @@ def influential_in_both(
 
 
 def is_filled(stated: Any) -> bool:
-    """Whether a release may have filled what was missing, by its manifest."""
+    """Whether a release may have filled missing values, by its manifest."""
     return stated is None or find_entry(stated, "job", "missing", "policy") == "fill"
 
 
 def find_lacking(
     before: pa.Table, after: Any, names: Sequence[str], filled: tuple[bool, bool]
 ) -> dict[str, tuple[Bool, Bool]]:
-    """Return who has no value in two tables, by attribute that either of them lacks.
+    """Return the records without a value in two tables, by attribute that either lacks.
 
-    Nobody of a table of which what is missing is not `filled`.
+    A table without `filled` values has none.
     """
-    found = {}
+    lacking = {}
     for name in names:
         columns = (before[name].to_pylist(), after[name].to_list())
         one, other = (
@@ -360,12 +363,12 @@ def find_lacking(
             for column, is_asked in zip(columns, filled, strict=True)
         )
         if one.any() or other.any():
-            found[name] = (one, other)
-    return found
+            lacking[name] = (one, other)
+    return lacking
 
 
 def _is_missing(entry: Any) -> bool:
-    return _text(entry).strip() in MISSING
+    return _format_entry(entry).strip() in MISSING
 
 
 def find_differing(
@@ -376,28 +379,28 @@ def find_differing(
     >>> find_differing(["1", "x", None, "2"], [1.0, "x", "", 3]).tolist()
     [False, False, False, True]
     """
-    one, other = (_texts(entries) for entries in (before, after))
-    found = np.asarray(one != other)
-    for i in np.flatnonzero(found):
-        found[i] = _value(one[i], decimal) != _value(other[i], decimal)
-    return found
+    one, other = (_format_entries(entries) for entries in (before, after))
+    differing = np.asarray(one != other)
+    for i in np.flatnonzero(differing):
+        differing[i] = _read_value(one[i], decimal) != _read_value(other[i], decimal)
+    return differing
 
 
-def _texts(entries: Sequence[Any]) -> Any:
-    return np.array([_text(entry) for entry in entries], dtype=object)
+def _format_entries(entries: Sequence[Any]) -> Any:
+    return np.array([_format_entry(entry) for entry in entries], dtype=object)
 
 
-def _text(entry: Any) -> str:
-    """Return an entry as a file would have it; what is missing is empty."""
+def _format_entry(entry: Any) -> str:
+    """Return an entry as a file has it; a missing value is empty."""
     if entry is None or entry is pd.NaT or entry is pd.NA or entry != entry:
         return ""
     if isinstance(entry, datetime):
-        whole = entry.time() == time()
-        return (entry.date() if whole else entry).isoformat()
+        is_midnight = entry.time() == time()
+        return (entry.date() if is_midnight else entry).isoformat()
     return entry.isoformat() if isinstance(entry, date) else str(entry)
 
 
-def _value(text: str, decimal: str) -> Any:
+def _read_value(text: str, decimal: str) -> Any:
     plain = text.strip()
     number = plain.replace(",", ".") if decimal == "," else plain
     if NUMBER.fullmatch(number):
@@ -416,18 +419,20 @@ def find_changed(
 
     `rows` (n,) are the records of `before` for those of the frame `after`.
     """
-    known = np.flatnonzero(rows != NOT_THERE)
-    found = np.zeros((len(rows), len(names)), bool)
+    shared_rows = np.flatnonzero(rows != NOT_THERE)
+    is_changed = np.zeros((len(rows), len(names)), bool)
     for j, name in enumerate(names):
-        old = before[name].take(pa.array(rows[known])).to_pylist()
+        old = before[name].take(pa.array(rows[shared_rows])).to_pylist()
         new = after[name].to_list()
-        found[known, j] = find_differing(old, [new[i] for i in known], decimal)
-    return found
+        is_changed[shared_rows, j] = find_differing(
+            old, [new[i] for i in shared_rows], decimal
+        )
+    return is_changed
 
 
 def read_entries(frame: Any, names: Sequence[str]) -> Any:
     """Return the entries of each record in these columns, as one object each, (n,)."""
-    found = np.empty(len(frame), dtype=object)
+    entries = np.empty(len(frame), dtype=object)
     columns = [map(str, frame[name].to_list()) for name in names]
-    found[:] = list(zip(*columns, strict=True))
-    return found
+    entries[:] = list(zip(*columns, strict=True))
+    return entries

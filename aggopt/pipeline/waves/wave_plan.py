@@ -1,6 +1,6 @@
-"""Which records of a later wave are held back, and where the others go.
+"""Choose the records of a later wave to hold back, and the groups of the others.
 
-Nothing here is trusted: `aggopt.release.audit.changes` counts what comes of it.
+Nothing here is trusted: `aggopt.release.audit.changes` counts the effect.
 """
 
 from dataclasses import replace
@@ -29,16 +29,16 @@ LARGEST = 1_000_000  # variables that a solver is asked for
 def choose_kept_records(wave: Wave, changes: str, cells: Labels | None = None) -> Bool:
     """Return which records of a wave (n,) can be published, "hold back" or "merge".
 
-    Other groups cannot mend a group from which fewer than k went, or in which fewer
-    than k stay.  Nor can they mend fewer than k new records or changed values in a
-    cell.  With "hold back" groups get no other members at all.  What is counted are
-    records, or the units of the wave: in each view, of each earlier release.
+    No other groups can repair a group that fewer than k left, or that fewer than k
+    remain in.  Nor can they mend fewer than k new records or changed values in a cell.
+    With "hold back" groups get no other members at all.  Records are counted, or the
+    units of the wave: in each view, of each earlier release.
 
     Parameters
     ----------
     cells : (n,)
-        The part of the table, a stratum or a pattern of missing values, within which
-        the groups of each record lie; -1 of a record that is left out.
+        The part of the table, a stratum or a pattern of missing values, that contains
+        the groups of each record; -1 of a record that is left out.
     """
     plan = _HoldingBack(wave, cells)
     if changes == "hold back":
@@ -70,8 +70,8 @@ class _HoldingBack:
         New and changed records count at the `places` (n,) that parts can share.
         """
         before, within = -1, join_groups([places, self.cells])
-        while before != (kept := int(self.kept.sum())):
-            before = kept
+        while before != (count := int(self.kept.sum())):
+            before = count
             for view, first in zip(self.views, self.firsts, strict=True):
                 self._hold_back_few(within, view.there & (first == NOT_THERE))
                 for changed in view.changed.T:
@@ -85,14 +85,14 @@ class _HoldingBack:
 
     def _are_few(self, labels: Labels, rows: Bool, k: int) -> Bool:
         """Return which rows share a label with fewer than k kept ones, or units."""
-        found = np.zeros(len(rows), bool)
+        few = np.zeros(len(rows), bool)
         at = np.flatnonzero(rows & self.kept)
         if at.size:
-            found[at] = _count_distinct(labels[at], self.ids[at]) < k
-        return found
+            few[at] = _count_distinct(labels[at], self.ids[at]) < k
+        return few
 
     def _complete(self, view: View, first: Labels) -> None:
-        """Hold back so many members of groups that none or k went, and none or k stay.
+        """Hold back members of groups until none or k left, and none or k remain.
 
         Those of one cell stay together.
         """
@@ -101,16 +101,18 @@ class _HoldingBack:
         stay = np.flatnonzero(self.kept & both)
         left = view.first != NOT_THERE
         ids = np.arange(len(left)) if view.units is None else view.units.copy()
-        there = np.flatnonzero(self.kept & (self.wave.row != NOT_THERE))
-        ids[self.wave.row[there]] = self.ids[there]
+        present_rows = np.flatnonzero(self.kept & (self.wave.row != NOT_THERE))
+        ids[self.wave.row[present_rows]] = self.ids[present_rows]
         left[self.wave.row[stay]] = False
         went = np.flatnonzero(left)
         few = went[_count_distinct(view.first[went], ids[went]) < view.k]
-        members = _rows_by(first[stay], stay)
-        for group, people in _rows_by(view.first[few], few).items():
+        members = _group_rows(first[stay], stay)
+        for group, people in _group_rows(view.first[few], few).items():
             here, gone = members.get(group, stay[:0]), ids[people]
-            own = self.ids[here[np.argsort(self.changes[here], kind="stable")]]
-            others = list(dict.fromkeys(own[~np.isin(own, gone)].tolist()))
+            candidates = self.ids[here[np.argsort(self.changes[here], kind="stable")]]
+            others = list(
+                dict.fromkeys(candidates[~np.isin(candidates, gone)].tolist())
+            )
             more = others[: view.k - len(np.unique(gone))]
             self.kept[here[np.isin(self.ids[here], more)]] = False
 
@@ -119,12 +121,12 @@ def _count_distinct(labels: Labels, ids: Labels) -> Labels:
     """Return the number of different ids with the label of each entry (n,)."""
     if not labels.size:
         return labels
-    of = np.unique(labels, return_inverse=True)[1]
-    pairs = np.unique(np.stack([of, ids]), axis=1)[0]
-    return np.asarray(np.bincount(pairs)[of])
+    groups = np.unique(labels, return_inverse=True)[1]
+    pairs = np.unique(np.stack([groups, ids]), axis=1)[0]
+    return np.asarray(np.bincount(pairs)[groups])
 
 
-def _rows_by(labels: Labels, rows: Labels) -> dict[int, Labels]:
+def _group_rows(labels: Labels, rows: Labels) -> dict[int, Labels]:
     """Return the rows of each label."""
     if not labels.size:
         return {}
@@ -137,18 +139,21 @@ def _rows_by(labels: Labels, rows: Labels) -> dict[int, Labels]:
 def place_records(
     wave: Wave,
     records: npt.ArrayLike,
-    how: EarlierGroups,
+    earlier: EarlierGroups,
     cells: Labels | None = None,
-    of: Labels | None = None,
+    unit_of_record: Labels | None = None,
 ) -> tuple[Labels, Certificate | None]:
     """Return the group of each row of `records`, and how good the places of parts are.
 
     New records join by k, and groups with few changes others of their cell (n,), at the
     least loss; see `choose_kept_records`.  The certificate is None if nothing was to be
-    placed.  `of` (n,) is the row of each record of the wave, if rows are units.
+    placed.  `unit_of_record` (n,) is the row of each record of the wave, if rows are
+    units.
     """
-    of = np.arange(len(wave.row)) if of is None else of
-    part, data = _data(wave, scale_records(records), cells, of)
+    unit_of_record = (
+        np.arange(len(wave.row)) if unit_of_record is None else unit_of_record
+    )
+    part, data = _make_data(wave, scale_records(records), cells, unit_of_record)
     if not data.moving.any():
         return part, None
     clock = Deadline(None)
@@ -160,13 +165,13 @@ def place_records(
         loss = float((data.s * ((data.c - data.c[best]) ** 2).sum(axis=1)).sum())
         by, spent = "merging by turns", clock.spent
         return best[part], Certificate(Status.HEURISTIC, loss, None, 0.0, by, spent)
-    solver = choose(how.solver, *MODEL.kinds)
-    limit = TIME_LIMIT if how.time_limit is None else how.time_limit
+    solver = choose(earlier.solver, *MODEL.kinds)
+    limit = TIME_LIMIT if earlier.time_limit is None else earlier.time_limit
     exactly = EXACTLY.get(solver.native.lower())
-    found = run_with_hard_limit(MODEL, data, solver, limit, exactly)
-    status, bound = found.status, found.bound
-    if found.reading is not None and _better(data, found.reading, best):
-        best = found.reading
+    answer = run_with_hard_limit(MODEL, data, solver, limit, exactly)
+    status, bound = answer.status, answer.bound
+    if answer.reading is not None and _is_better(data, answer.reading, best):
+        best = answer.reading
     elif not status.usable or status is Status.OPTIMAL:
         status = Status.UNPROVEN
     at = wave_groups.point(data, best)
@@ -177,41 +182,41 @@ def place_records(
     return best[part], proof
 
 
-def _better(data: wave_groups.Data, reading: Labels, best: Labels) -> bool:
-    """Whether what a solver found is feasible, and loses no more than what is known."""
+def _is_better(data: wave_groups.Data, reading: Labels, best: Labels) -> bool:
+    """Whether a solver's answer is feasible, and loses no more than the known one."""
     at, other = (wave_groups.point(data, places) for places in (reading, best))
     if MODEL.violation(data, at) > MISSED:
         return False
     return wave_groups.objective(data, at) <= wave_groups.objective(data, other)
 
 
-def _data(
-    wave: Wave, Z: npt.NDArray[np.float64], cells: Labels | None, of: Labels
+def _make_data(
+    wave: Wave, Z: npt.NDArray[np.float64], cells: Labels | None, unit_of_record: Labels
 ) -> tuple[Labels, wave_groups.Data]:
     """Return the part of each row of Z, and the model's data of the parts."""
-    n, m = len(of), len(Z)
+    n, m = len(unit_of_record), len(Z)
     parts = np.full(m, NOT_THERE)
-    known = wave.parts != NOT_THERE
-    parts[of[known]] = wave.parts[known]
+    is_known = wave.parts != NOT_THERE
+    parts[unit_of_record[is_known]] = wave.parts[is_known]
     apart = np.where(parts == NOT_THERE, np.arange(m) + int(parts.max()) + 1, parts)
     within = np.zeros(m, np.intp)
     if cells is not None:
-        within[of] = cells
+        within[unit_of_record] = cells
     _, rows, part = np.unique(
         np.stack([apart, within]), axis=1, return_index=True, return_inverse=True
     )
     part, cell = part.ravel(), within[rows]
     ids = np.arange(n) if wave.units is None else wave.units[-n:]
-    kinds = _kinds(wave)
+    kinds = _find_kinds(wave)
     shape = len(rows), kinds.shape[1]
-    counts, there = np.zeros(shape, np.int64), np.zeros(shape, bool)
+    counts, is_allowed = np.zeros(shape, np.int64), np.zeros(shape, bool)
     for j, kind in enumerate(kinds.T):
-        there[part[of[kind]], j] = True
-        counts[:, j] = _count_ids(part[of[kind]], ids[kind], cell)
-    moving = np.asarray((there & (counts < wave.k)).any(axis=1))
+        is_allowed[part[unit_of_record[kind]], j] = True
+        counts[:, j] = _count_ids(part[unit_of_record[kind]], ids[kind], cell)
+    moving = np.asarray((is_allowed & (counts < wave.k)).any(axis=1))
     centroids = compute_plain_group_means(Z, part)
     sizes = np.bincount(part)
-    data = wave_groups.Data(centroids, sizes, counts, wave.k, moving, cell, there)
+    data = wave_groups.Data(centroids, sizes, counts, wave.k, moving, cell, is_allowed)
     return part, data
 
 
@@ -229,8 +234,8 @@ def _count_ids(part: Labels, ids: Labels, cell: Labels) -> Labels:
     return np.bincount(part[first], minlength=len(cell))
 
 
-def _kinds(wave: Wave) -> Bool:
-    """Return of which kind each record is, (n, f): new or changed, in each view."""
+def _find_kinds(wave: Wave) -> Bool:
+    """Return the kind of each record, (n, f): new or changed, in each view."""
     kinds = [np.zeros((len(wave.row), 1), bool)]
     for view in wave.views:
         new = find_first_groups(view.first, wave.row) == NOT_THERE

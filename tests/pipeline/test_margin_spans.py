@@ -6,7 +6,12 @@ import pytest
 
 import aggopt
 from aggopt.job import Job
-from aggopt.pipeline.aggregate.margins import ASKED, NOTE, WARNING, margin_arguments
+from aggopt.pipeline.aggregate.margins import (
+    ASKED,
+    NOTE,
+    WARNING,
+    make_margin_arguments,
+)
 from aggopt.pipeline.partition.partition_table import partition_table
 
 N, K, DELTA = 100, 5, 0.3
@@ -48,8 +53,8 @@ def said(release) -> list[str]:
 
 def width(name, how) -> float:
     """The widest margin that is added, in standard deviations."""
-    given = partition_table(FRAME[[name]], stated(name, how), print, known="0" * 32)
-    return float((margin_arguments(given)["delta"] - how["delta"]).max())
+    given = partition_table(FRAME[[name]], stated(name, how), print, secret="0" * 32)
+    return float((make_margin_arguments(given)["delta"] - how["delta"]).max())
 
 
 def single(name, release, wide) -> tuple[int, int]:
@@ -148,9 +153,9 @@ def test_a_sweep_widens_margins_by_its_own_alpha() -> None:
         FRAME[["children"]],
         stated("children", {"method": "p3m"}),
         print,
-        known="0" * 32,
+        secret="0" * 32,
     )
     soft, exact = (
-        margin_arguments(given, alpha=alpha)["delta"].max() for alpha in (0.5, 0.9)
+        make_margin_arguments(given, alpha=alpha)["delta"].max() for alpha in (0.5, 0.9)
     )
     assert soft <= 0.2 < 0.9 < exact

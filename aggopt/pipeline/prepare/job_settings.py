@@ -1,0 +1,142 @@
+"""Settings of a job for its table: blocks of attributes, and their categories."""
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from aggopt.aggregate.kept_statistics import Keeping, KeptApart
+from aggopt.aggregate.user_model import ByModel, choose_model_solver
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats
+from aggopt.data.context.rare_categories import count_by_level, find_rare_nodes
+from aggopt.data.context.units import read_units
+from aggopt.data.parsing.categories import find_missing_entries, find_nodes
+from aggopt.data.table import Table
+from aggopt.encoding import Domain, Encoded
+from aggopt.job import Correlation, Job, Mean, Median, SolverSection
+from aggopt.models import MODELS, Model
+from aggopt.partition import correlated_blocks
+from aggopt.partition._in_blocks import require_cover
+from aggopt.partition.shared.settings import ONE_BY_ONE, TOGETHER
+from aggopt.solvers import Solver, choose
+
+Columns = tuple[tuple[int, ...], ...]
+
+
+def find_blocks(job: Job, X: Floats | Encoded) -> Columns:
+    """Return the positions of the attributes of X that are grouped together.
+
+    Raises
+    ------
+    JobError
+        The job names blocks, and a quasi-identifier is in none or in two, or is none.
+    """
+    attributes, names = job.partition.attributes, job.roles.quasi_identifier
+    if job.units.apart(job.roles):
+        of_unit = [name in job.units.attributes for name in names]
+        by_kind = (np.flatnonzero(np.equal(of_unit, kind)) for kind in (True, False))
+        return tuple(tuple(columns.tolist()) for columns in by_kind)
+    if attributes == TOGETHER:
+        return (tuple(range(len(names))),)
+    if attributes == ONE_BY_ONE:
+        return tuple((j,) for j in range(len(names)))
+    if isinstance(attributes, Correlation):
+        return tuple(map(tuple, correlated_blocks(X, attributes.correlation)))
+    require_cover(attributes, names, "quasi-identifier")
+    return tuple(tuple(map(names.index, block)) for block in attributes)
+
+
+def get_publishable_nodes(job: Job, name: str) -> str:
+    """Return which nodes of a category may be published."""
+    stated = job.attributes.get(name)
+    return stated.publish if stated else "leaf"
+
+
+def list_categories_by_block(
+    job: Job, table: Table, columns: Columns
+) -> list[list[str]]:
+    """Return the categories among the attributes of each block."""
+    names = job.roles.quasi_identifier
+    blocks = [[names[j] for j in block] for block in columns]
+    return [[name for name in block if name in table.domains] for block in blocks]
+
+
+def find_avoided_nodes(
+    job: Job, name: str, domain: Domain, counts: I64
+) -> frozenset[Hashable]:
+    """Return the nodes of a category that the job publishes for no group, by name."""
+    if not _is_avoided(job, name):
+        return frozenset()
+    return find_rare_nodes(counts, domain, job.privacy.k)
+
+
+def find_avoided_nodes_of_table(
+    job: Job, table: Table, name: str
+) -> frozenset[Hashable]:
+    """Return the nodes of a table's category that no group may publish."""
+    if not _is_avoided(job, name):
+        return frozenset()
+    domain = table.domains[name]
+    return find_avoided_nodes(job, name, domain, _count_levels(table, name, domain))
+
+
+def _is_avoided(job: Job, name: str) -> bool:
+    section = job.attributes.get(name)
+    return section is not None and section.rare == "avoid"
+
+
+def _count_levels(table: Table, name: str, domain: Domain) -> I64:
+    """Return how many records, or units, have each level (m,)."""
+    column = table.frame[name]
+    codes = find_nodes(column, domain)
+    if name in table.kept:
+        codes = np.where(find_missing_entries(column), -1, codes)
+    return count_by_level(codes, domain, read_units(table))
+
+
+def is_aggregated_by_stratum(job: Job) -> bool:
+    """Whether the numbers of each stratum are aggregated separately.
+
+    False if the values of a group depend only on its own records.
+    """
+    aggregation = job.aggregation
+    of_groups = isinstance(aggregation, Mean | Median) and not aggregation.keeps - {
+        "mean"
+    }
+    return bool(job.roles.stratum) and job.strata.keep == "stratum" and not of_groups
+
+
+def find_model(section: SolverSection) -> Model:
+    """Return the model of a method that uses a solver."""
+    return section.program if isinstance(section, ByModel) else MODELS[section.function]
+
+
+def choose_method_solver(section: SolverSection) -> Solver:
+    """Return the solver that a method will use; raises as `choose`."""
+    if isinstance(section, ByModel):
+        return choose_model_solver(section.program, section.arguments, section.solver)
+    return choose(section.solver, *find_model(section).kinds)
+
+
+def is_variance_kept(job: Job) -> bool:
+    """Whether the aggregation keeps the variance of each attribute."""
+    return "variance" in job.aggregation.keeps
+
+
+def are_bounded_jointly(job: Job) -> bool:
+    """Whether attributes with bounds are solved together, their covariance kept."""
+    return any(
+        section.bounded
+        for name, section in job.attributes.items()
+        if _find_kept_statistic(job, name) == "covariance"
+    )
+
+
+def _find_kept_statistic(job: Job, name: str) -> str | None:
+    """Return the statistic that is kept of an attribute."""
+    aggregation = job.aggregation
+    if not isinstance(aggregation, Keeping):
+        return None
+    if not isinstance(aggregation.keep, KeptApart):
+        return aggregation.keep
+    return next((what for what, names in aggregation.keep.parts if name in names), None)
