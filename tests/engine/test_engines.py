@@ -257,3 +257,20 @@ def test_processes_end_with_the_one_that_began_them(tmp_path):
         process = psutil.Process(worker)
         driver.kill()
     assert process.wait(timeout=600) is None or not process.is_running()
+
+
+STARTS_INTERRUPTED = """
+import os, signal, sys
+if "--multiprocessing-fork" in sys.orig_argv:
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals of POSIX")
+def test_ctrl_c_does_not_reach_a_process_that_starts(tmp_path, monkeypatch, capfd):
+    (tmp_path / "sitecustomize.py").write_text(STARTS_INTERRUPTED)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    folder = put(tmp_path / "in", persons(60))
+    masked(folder, job(engine={"jobs": 2}), tmp_path / "out")
+    assert "KeyboardInterrupt" not in capfd.readouterr().err

@@ -132,7 +132,7 @@ class ProcessExecutor(LocalExecutor):
         remove_shares(path.parent)
         pool = self._running()
         count = len(numbers) + len(done)
-        with exclude_working_directory():
+        with exclude_working_directory(), _block_interrupts():
             futures = {pool.submit(run_task, step, n, path): n for n in numbers}
         left: set[Future[Any]] = set(futures)
         try:
@@ -177,9 +177,24 @@ def kill_processes(pool: ProcessPoolExecutor) -> None:
         process.kill()
 
 
+@contextmanager
+def _block_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C from processes that start within, until they ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start_worker() -> None:
     """Leave Ctrl-C to the process that has begun this one, and end when it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     Thread(target=_exit_with_parent, daemon=True).start()
 
 
