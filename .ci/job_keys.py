@@ -75,7 +75,7 @@ Sections = Iterable[type[BaseModel]]
 SECTIONS: Mapping[str, tuple[str, Sections]] = {
     "Role": ("[roles]: the columns of each role.", [Roles]),
     "Attribute": (
-        "[attributes.NAME]: what a quasi-identifier is, and how it is published.",
+        "[attributes.NAME]: the type of a quasi-identifier, and its published form.",
         [AttributeSection],
     ),
     "Missing": ("[missing].", [Missing]),
@@ -100,7 +100,7 @@ SECTIONS: Mapping[str, tuple[str, Sections]] = {
     ),
     "Relative": ("A distance that is a share of each value.", [wishes.Relative]),
     "Column": (
-        "A distance or importance that stands in a column of the table.",
+        "A distance or importance in a column of the table.",
         [wishes.Column],
     ),
     "ByAttribute": (
@@ -123,10 +123,10 @@ SECTIONS: Mapping[str, tuple[str, Sections]] = {
         "[measures]: those of the user's, and the most that may be lost.",
         [Measures],
     ),
-    "Risk": ("[risk]: what is measured beside the risks of every release.", [Risk]),
+    "Risk": ("[risk]: measures besides the risks of every release.", [Risk]),
     "Input": ("[input]: how a CSV file is written.", [Input]),
     "Output": ("[output]: how the release is written.", [Output]),
-    "Engine": ("[engine]: who carries the work out.", [Engine]),
+    "Engine": ("[engine]: the processes that do the work.", [Engine]),
 }
 CLASS_OF = {
     section: f"{name}Keys" for name, (_, own) in SECTIONS.items() for section in own

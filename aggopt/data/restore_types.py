@@ -38,7 +38,7 @@ def blank_entries(column: nw.Series[Any], blank: Bool) -> nw.Series[Any]:
 
 
 def _number_rows_but(blank: Bool) -> Any:
-    """Return the numbers of all rows (n,), null for those that are blank."""
+    """Return the numbers of all rows (n,), null for blank ones."""
     import pyarrow as pa
 
     return pa.array(np.arange(len(blank)), mask=blank)

@@ -25,7 +25,7 @@ ENGINES = tuple(_TAKES)
 
 
 class Engine(Section):
-    """The engine: this process, several processes, or those of a cluster.
+    """The engine: this process, several processes, or the processes of a cluster.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Engine(Section):
         processes must see it.
     resume
         Resume a run of this job, to this folder, that was ended by Ctrl-C, SIGTERM or a
-        kill.  False discards the files of that run.  When left out, such files are an
+        kill.  False discards the files of that run.  When left out, these files are an
         error.
     jobs
         Of "local": the number of processes; 1 when omitted.

@@ -37,7 +37,7 @@ RoleNames: TypeAlias = Mapping[str, Columns] | RoleKeys
 
 
 class AttributeKeys(TypedDict, total=False):
-    """[attributes.NAME]: what a quasi-identifier is, and how it is published."""
+    """[attributes.NAME]: the type of a quasi-identifier, and its published form."""
 
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None
     order: Sequence[bool | int | float | str] | None
@@ -181,7 +181,7 @@ class RelativeKeys(TypedDict, total=False):
 
 
 class ColumnKeys(TypedDict, total=False):
-    """A distance or importance that stands in a column of the table."""
+    """A distance or importance in a column of the table."""
 
     column: str
 
@@ -250,7 +250,7 @@ class MeasuresKeys(TypedDict, total=False):
 
 
 class RiskKeys(TypedDict, total=False):
-    """[risk]: what is measured beside the risks of every release."""
+    """[risk]: measures besides the risks of every release."""
 
     weight: str | None
     unit: Sequence[str]
@@ -279,7 +279,7 @@ class OutputKeys(TypedDict, total=False):
 
 
 class EngineKeys(TypedDict, total=False):
-    """[engine]: who carries the work out."""
+    """[engine]: the processes that do the work."""
 
     name: Literal["memory", "local", "dask"]
     block: int

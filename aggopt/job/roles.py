@@ -142,7 +142,7 @@ class Roles(BaseModel):
 
 
 def _advise_names(columns: Sequence[str], role_count: int) -> str:
-    """Return advice on the names of the columns, of which the roles know `role_count`.
+    """Return advice on the names of the columns; the roles name `role_count` of them.
 
     If the roles know few names, the names may be a record and are not repeated.
     """

@@ -1,8 +1,8 @@
 """Record of the making of a release, for its owner.
 
 It holds no value of a record.  It is still not for the public: exact measures and
-hashes let a person who guesses a whole table, or most of a tiny one, check the guess.
-A person who has the secret of the release can undo the shuffle and the margins.
+hashes let an attacker check the guess of a whole table, or of most of a tiny one. With
+the secret of the release an attacker can undo the shuffle and the margins.
 """
 
 import json
@@ -84,7 +84,7 @@ def read_manifest_or_none(path: Path, *keys: str) -> Any:
 
 
 def find_entry(stated: Any, *keys: str) -> Any:
-    """Return the value under these keys of what a manifest states; None if absent."""
+    """Return the value under these keys of a manifest; None if absent."""
     value = stated
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None

@@ -28,8 +28,7 @@ class Order:
         """Return the order of n records, from a seed or a random one.
 
         The secret and every column are mixed into the seed.  The seed without the
-        secret reveals nothing, even to an attacker who knows the quasi-identifiers of
-        all.
+        secret reveals nothing, even if an attacker knows all quasi-identifiers.
         """
         if seed is None:
             seed = secrets.randbits(BITS)

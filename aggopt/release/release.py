@@ -60,8 +60,8 @@ class Release(EqualByField):
         The masked table and the roles of its attributes; `table` returns it in the
         input's kind of table, in the original record order.
     blocks
-        Attributes that were partitioned together, with their groups and the
-        certificates of those.  Private: do not publish.
+        Attributes that were partitioned together, with their groups and certificates.
+        Private: do not publish.
     certificates
         One per quasi-identifier, by name; one of all that were solved together, by
         their names.
@@ -222,9 +222,9 @@ class Release(EqualByField):
         the public report of
         the release (docs/report.md), counted on the file.
 
-        The table is staged and recounted from the bytes of that file; only
-        then do the files appear under their names: all, or none.  An interrupt while
-        they do is raised when all are there.
+        The table is staged and recounted from the bytes of that file; only then do the
+        files appear under their names: all, or none.  An interrupt meanwhile is raised
+        when all files exist.
 
         Raises
         ------
@@ -323,9 +323,9 @@ class Release(EqualByField):
     ) -> Path:
         """Write the report of the release, one page of HTML, and return its path.
 
-        It is for the public (docs/report.md), unless it is `private`: then it has what
-        the office alone may see, and mode 0600.  What `write` writes as `report` is
-        counted on the file; this one on the values in memory.
+        It is for the public (docs/report.md), unless it is `private`: then it has the
+        private section, and mode 0600.  What `write` writes as `report` is counted on
+        the file; this one on the values in memory.
 
         Raises
         ------

@@ -87,7 +87,7 @@ def check_requirements(
 def read_confidential_attributes(
     frame: nw.DataFrame[Any], roles: Roles, privacy: Privacy, decimal: str
 ) -> tuple[Confidential, ...]:
-    """Return the confidential attributes of a table, in memory or as it was written.
+    """Return the confidential attributes of a table, in memory or in a file.
 
     Empty if only k is required.  Errors name the attribute, never a value.
 

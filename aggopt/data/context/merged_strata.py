@@ -15,12 +15,12 @@ def merge_small_strata(
 ) -> I64:
     """Return the values that each stratum is published with, (s, q) nodes.
 
-    `keys` (s, q) are its own, `domains` those of the q columns, `centres` (s, p) the
-    means of its records.  The smallest stratum below k goes with the nearest one, until
-    none is below k.  By the order and the tree of columns, values that have neither
-    being 1 apart; among strata equally near, and where no column has an order or a
-    tree, by the distance of the means.  Both are then published as the nearest is, in a
-    column with a tree as the lowest node above both.
+    `keys` (s, q) are its values, `domains` the domains of the q columns, and `centres`
+    (s, p) the means of its records.  The smallest stratum below k joins the nearest
+    one, until none is below k.  By the order and the tree of columns, values that have
+    neither being 1 apart; among strata equally near, and where no column has an order
+    or a tree, by the distance of the means.  Both are then published as the nearest is,
+    in a column with a tree as the lowest node above both.
     """
     state = _Merging(keys, sizes, centres, tuple(domains.values()))
     while (small := state.find_smallest(job.privacy.k)) >= 0:
@@ -55,7 +55,7 @@ class _Merging:
         )
 
     def _compute_distances(self, others: I64, small: int) -> F64:
-        """Return the distances of values of strata from those of a small one."""
+        """Return the distances of strata from a small one, by their values."""
         totals = np.zeros(len(others))
         for j, distances in enumerate(self.apart):
             totals += distances[self.keys[others, j], self.keys[small, j]]

@@ -54,9 +54,10 @@ class PublishedRareCategories:
     def of(
         cls, counts: I64, released: I64, domain: Domain, k: int
     ) -> "PublishedRareCategories":
-        """Return those among the categories that so many records publish (nodes,).
+        """Return the rare ones of the categories that `released` (nodes,) records
+        publish.
 
-        `counts` (m,) are those of the originals by level.
+        `counts` (m,) are the originals by level.
         """
         rare = (count_originals_by_node(counts, domain) < k) & (released > 0)
         return cls(int(rare.sum()), int(released[rare].sum()))

@@ -171,8 +171,8 @@ def find_undeclared_units(table: Table) -> tuple[str, Labels] | None:
     """Return the column that seems to number units, and the unit of each record (n,).
 
     Each of its values has all quasi-identifiers in common, half of the records share
-    theirs with another, and not all as often, as where a table is there twice.  None if
-    there is no such column, or units are named.
+    theirs with another, and not all as often, as where a table is there twice.  None
+    without such a column, or if units are named.
     """
     roles, X = table.roles, table.matrix()
     for name in () if roles.unit else (*roles.identifier, *roles.other):

@@ -73,9 +73,9 @@ def _read_lines(stream: TextIO, csv_format: Input) -> Any:
 
 
 def _find_open_quote(stream: TextIO, csv_format: Input) -> int:
-    """Return the line on which the quote that breaks the rules opens.
+    """Return the line of the opening quote that breaks the rules.
 
-    The reader names the line on which it gives up: the last one of the file, if a quote
+    The reader names the line that it cannot read: the last one of the file, if a quote
     is never closed.
     """
     stream.seek(0)

@@ -110,8 +110,8 @@ def _load_sheet(path: Path) -> Any:
 def _read_rows(path: Path, sheet: Any) -> tuple[dict[int, Any], list[dict[int, Any]]]:
     """Return the entries of the first row, and of all others that have some, by column.
 
-    They come from the cells that the file has: a cell far from all others, at
-    XFD1048576, would make the grid of all cells between them take all memory.
+    Only the cells of the file are read: the grid of all cells up to one at XFD1048576
+    would take all memory.
     """
     cells = sheet._cells
     _require_values(path, cells.values())

@@ -66,7 +66,7 @@ def _require_room(path: Path, unpacked: int) -> None:
 
 
 def _count_cells(archive: ZipFile, name: str) -> int:
-    """Return how many cells the ranges of a part have: those that are unfolded."""
+    """Return the number of cells that the library unfolds from the ranges of a part."""
     content = archive.read(name)
     if content.startswith(_WIDE):
         raise ValueError("Workbooks are UTF-8.")

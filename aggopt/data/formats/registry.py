@@ -31,7 +31,7 @@ class NameRule:
     pattern
         Required form, as a regular expression.
     says
-        The pattern in words.
+        Description of the pattern.
     reserved
         Words that are not allowed.
     caseless
@@ -111,7 +111,7 @@ class Format(Method):
     write
         Takes a path, a table and `WriteOptions`.
     released_as
-        Suffix of releases of such tables; its own if it is written.
+        Suffix of releases of these tables; its own if it is written.
     package, extra
         The package that reads and writes it, and the extra that installs the package.
     has_text_entries
@@ -165,7 +165,7 @@ FORMATS = Registry("aggopt.data.formats", Format, "format of table files")
 
 
 def list_suffixes(*, written: bool = False) -> tuple[str, ...]:
-    """Return the suffixes of all formats, or only of those that are written."""
+    """Return the suffixes of all formats, or of the written ones."""
     return tuple(n for n, format in FORMATS.items() if format.is_written or not written)
 
 

@@ -60,7 +60,7 @@ def read_statistical(path: Path, keep: Collection[str] = ()) -> pa.Table:
     Codes that the file declares to be missing are null, but for the columns in `keep`:
     there they stay, to be published apart from each other.  A column whose codes all
     have a text is one of these texts, in an order if the file declares it ordinal.
-    Whole numbers are such, whatever the file stores them as; an empty text is missing.
+    Whole numbers are integers, whatever type the file has; an empty text is missing.
 
     Raises
     ------
@@ -344,7 +344,7 @@ def _reset_time(path: Path, header: int) -> None:
 
 
 def _declare(suffix: str, program: str, rank: int, **details: Any) -> Format:
-    """Return the format of one suffix, with what all these formats share."""
+    """Return the format of one suffix."""
     return Format(
         name=suffix,
         when=program,

@@ -163,7 +163,7 @@ def _parse_numbers(
 
 
 def _count_beyond(entries: pa.ChunkedArray, csv_format: Input) -> int:
-    """Return how many numbers are too large, which are no infinities by their words."""
+    """Return the number of finite numbers that are too large for a float."""
     large = entries.filter(pc.match_substring_regex(entries, _LARGE))
     numbers = _parse_numbers(large, pa.float64(), csv_format)
     return int(pc.sum(pc.is_inf(numbers), min_count=0).as_py())

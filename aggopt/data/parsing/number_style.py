@@ -29,9 +29,7 @@ class NumberStyle:
         Whether the digits of each are those of its number, none more or less.
     short, pointed
         Whether no zero is at the end of decimals; but one, in 3.0, of whole numbers.
-    decimals
-        How many decimals those have that are no powers.
-    powers
+    decimals Number of decimals of the numbers without powers. powers
         Whether some are powers of ten: 1e-05.
     usual, spare
         Whether powers are written as Python does, beyond some size; or as R does, where
@@ -48,7 +46,7 @@ class NumberStyle:
 
     @classmethod
     def of(cls, entries: pa.ChunkedArray, decimal: str) -> "NumberStyle":
-        """Return the style of entries, all of which spell numbers."""
+        """Return the style of entries; all must spell numbers."""
         if decimal != ".":
             entries = pc.replace_substring(entries, decimal, ".")
         is_power = pc.match_substring(entries, "e", ignore_case=True)
@@ -69,7 +67,7 @@ class NumberStyle:
 
     @property
     def one(self) -> bool:
-        """Whether it is one style, in which each number is spelled in one way."""
+        """Whether each number has one spelling in this style."""
         if not self.exact:
             return False
         if self.powers:
@@ -118,7 +116,7 @@ def _with_zero(entries: pa.ChunkedArray, bare: pa.ChunkedArray) -> pa.ChunkedArr
 def _is_reproduced(
     entries: pa.ChunkedArray, bare: pa.ChunkedArray, numbers: pa.ChunkedArray
 ) -> bool:
-    """Whether the digits of entries are those of their numbers, and none is -0."""
+    """Whether entries have the digits of their numbers, and none is -0."""
     back = numbers.cast(pa.string())
     if _match_any(back, "^-0$"):
         return False

@@ -67,7 +67,7 @@ def check_magnitudes(frame: nw.DataFrame[Any], names: Iterable[str]) -> None:
     Raises
     ------
     TableError
-        The message has the columns, and how many such numbers each has.
+        The message has the columns, and the number of wrong numbers in each.
     """
     sizes = {name: np.abs(to_floats(frame[name].drop_nulls())) for name in names}
     counts = {name: int((size > LARGEST).sum()) for name, size in sizes.items()}

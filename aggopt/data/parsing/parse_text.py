@@ -25,8 +25,8 @@ def parse_table(
 ) -> pa.Table:
     """Return the table with numbers for numbers; with text for quasi-identifiers of it.
 
-    What is neither is left to the user: a few words among numbers are mistakes, or
-    these numbers are codes.
+    Mixed columns are left to the user: a few words among numbers are mistakes, or the
+    numbers are codes.
     """
     wanted = (*roles.quasi_identifier, *roles.numbers)
     names = [name for name in text.column_names if name in wanted]

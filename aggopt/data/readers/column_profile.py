@@ -56,7 +56,7 @@ class ColumnProfile:
     numbered
         Whether it counts the records: whole numbers, each one more than another.
     thousands
-        Whether each decimal comma stands where thousands may be separated.
+        Whether each decimal comma is at a place of a thousands separator.
     label
         The label of the column in a statistical file; "" without one.
     coded
@@ -109,7 +109,7 @@ class ColumnProfile:
     def may_number_records(self) -> bool:
         """Whether nearly each of many whole numbers is of one record, as a number is.
 
-        Ages and years of so many records repeat; amounts of money may not.
+        Ages and years of that many records repeat; amounts of money may not.
         """
         present = self.records - self.missing
         apart = (self.different or 0) >= NEARLY_ALL * present
@@ -185,7 +185,7 @@ class NumberProfile:
 
     @classmethod
     def of(cls, x: F64, *, different: int) -> "NumberProfile":
-        """Return the profile of numbers (n,), of which `different` are distinct."""
+        """Return the profile of numbers (n,); `different` of them are distinct."""
         smallest = float(x.min())
         span = float(x.max()) - smallest  # a float of Python's is inf without a warning
         digits = np.floor(np.log10(np.maximum(np.abs(x), 1)))
@@ -295,7 +295,7 @@ def _find_blank(column: pa.ChunkedArray) -> Bool | None:
 def are_codes(column: pa.ChunkedArray | pa.Array) -> bool:
     """Whether entries look like numbers of persons or things, and not like words.
 
-    These are whole numbers, or text of which no entry has a blank and most have digits.
+    Whole numbers, or text without blanks, most of it with digits.
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

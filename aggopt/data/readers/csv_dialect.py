@@ -52,7 +52,7 @@ def sample_with_dialect(
     decimal: str | None = None,
     encoding: str = UTF_8,
 ) -> tuple[Sample, Input]:
-    """Return the same of some of the records, if there are many."""
+    """Return a sample of the table, and the file's format; see `read_with_dialect`."""
     csv_format = _make_input(path, separator, decimal, encoding)
     sample = Sample.of(path, _allow_multiline(path, csv_format))
     return sample, csv_format if decimal else _detect_decimal(
@@ -127,7 +127,7 @@ def _count_numbers(row: list[str]) -> int:
 
 
 def _find_decimal(table: pa.Table, separator: str) -> str:
-    """Return the decimal point with which more columns are numbers."""
+    """Return the decimal point that makes more columns numbers."""
     if separator == ",":
         return "."
     points = {

@@ -131,7 +131,7 @@ def _select_texts(
 def _make_texts(
     values: Sequence[Any], levels: Sequence[Code], book: Codebook
 ) -> pa.Array:
-    """Return the texts of codes (n,), a dictionary of those of the levels."""
+    """Return the texts of codes (n,) as a dictionary column of the levels."""
     at = {code: j for j, code in enumerate(levels)}
     places = pa.array([None if v is None else at[v] for v in values], pa.int32())
     texts = pa.array(book.label_codes(levels), pa.string())
@@ -139,7 +139,7 @@ def _make_texts(
 
 
 def _label_codes(column: pa.ChunkedArray, book: Codebook) -> pa.Array:
-    """Return text for codes of which only some have one; refuse texts of several."""
+    """Return text for codes if only some have one; refuse texts of several codes."""
     values = column.to_pylist()
     codes = {value for value in values if value is not None}
     texts = len(set(book.label_codes(codes)))

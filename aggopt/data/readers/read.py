@@ -53,7 +53,7 @@ def apply_roles(
     Raises
     ------
     TableError
-        A column that must be numeric contains text, or codes some of which have a text.
+        A column that must be numeric contains text, or partly labelled codes.
     """
     if has_text_entries(path):
         return parse_table(table, roles, csv_format, attributes)

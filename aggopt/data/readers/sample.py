@@ -1,4 +1,4 @@
-"""Records of a file that is large, in memory that stays flat: the same each time."""
+"""Sample of a large file, in flat memory: equal in each run."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -18,12 +18,12 @@ RUN = 200  # records in a row: members of a household are looked at together
 
 @dataclass(frozen=True)
 class Sample:
-    """Records of a table, all of them if it is no larger than a sample.
+    """Records of a table; all of them if it is small.
 
     Attributes
     ----------
     table
-        The records, as they are written.
+        The records, unconverted.
     records
         How many the whole table has.
     """
@@ -66,7 +66,7 @@ def _sample_blocks(blocks: Iterable[pa.Table], n: int) -> pa.Table:
 
 
 def _iter_runs(blocks: Iterable[pa.Table], every: int) -> Iterator[pa.Table]:
-    """Yield the first records of each so many, `MOST` in all."""
+    """Yield the first records of each `every`, `MOST` in total."""
     first = 0
     for block in blocks:
         last = first + len(block)

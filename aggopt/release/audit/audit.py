@@ -136,9 +136,9 @@ def _list_unprotected(
     pseudonyms: AnyInt | None,
     k: int,
 ) -> Iterator[UnprotectedColumns]:
-    """Yield the counts of records `beside`, and then those of published units.
+    """Yield the unprotected counts of records `beside`, and then of published units.
 
-    Of columns that others may know, add those that suffice.
+    Add the sufficient ones of the columns that others may know.
     """
     counts: list[Counting] = [lambda names, labels: Count.of(names, labels, k)]
     columns_so_far, (combination, public) = [beside], (shared.whole, shared.known)

@@ -1,4 +1,4 @@
-"""What two releases in common groups show of few: who came, who went, what changed.
+"""Counts of few records in two releases with common groups: new, gone and changed.
 
 Counted of the groups themselves, in whole numbers, by nothing that made them.  If all
 hold, no sum of values that can be had from both releases, by adding and subtracting
@@ -28,7 +28,7 @@ class Few:
     groups
         How many groups have any.
     rarest
-        The fewest that one of these has; 0 if there are none.
+        The smallest count; 0 without records.
     few, records
         How many groups have fewer than k, and how many records these are.
     total
@@ -54,12 +54,12 @@ class Few:
 
 @dataclass(frozen=True)
 class Changes:
-    """What is counted of two releases, the first and the second.
+    """Counts of two releases, the first and the second.
 
     Attributes
     ----------
     k
-        What each count is to be, if it is not 0.
+        Lower limit of each count that is not 0.
     common
         Records of a group of the first that are in one of the second.
     gone
@@ -72,8 +72,8 @@ class Changes:
     what
         "record", or "unit" where these are counted.
     of_values
-        The same of the records that have a value, by attribute whose missing values
-        are filled: what a group publishes is of these alone.
+        Counts of the records that have a value, by attribute whose missing values are
+        filled: a group publishes the value of these records.
     others
         The same for each older release, and for all of them together, by name.
     """
@@ -124,7 +124,7 @@ class Changes:
 
     @property
     def verdict(self) -> str:
-        """Say what was counted, and what does not hold."""
+        """Return the counts and the violated requirements as text."""
         if self.holds:
             return (
                 f"{self._totals}: none or at least k = {self.k} of each in every "
@@ -154,7 +154,7 @@ class Changes:
             yield f" Compared to {name}, this holds for k = {other.k}."
 
     def require(self, fix: str) -> None:
-        """Refuse if a count does not hold; `fix` says what to do then.
+        """Refuse if a count does not hold; `fix` is the remedy.
 
         Raises
         ------
@@ -175,19 +175,19 @@ class Changes:
 
 @dataclass(frozen=True, eq=False)
 class WaveChanges:
-    """What a release in the groups of an earlier one shows together with it.
+    """Changes between a release and an earlier one whose groups it uses.
 
     Attributes
     ----------
     changes
-        What was counted of the values that are written.
+        Counts of the values that are written.
     held
         How many records of the table are held back.
     kept
-        Which records of the table are released; None where all are.  Private.
+        Which records of the table are released; None if all are.  Private.
     certificate
-        How good the places of new records and of groups with few changes are; None
-        where none was to be placed.
+        How good the places of new records and of groups with few changes are; None if
+        no record was to be placed.
     broken_before
         The names of earlier releases that show values of fewer than k without this one.
     """
@@ -200,7 +200,7 @@ class WaveChanges:
 
     @property
     def note(self) -> str:
-        """Say what was counted."""
+        """Return the counts as text."""
         holders = plural(self.held, "record")
         are = "is" if self.held == 1 else "are"
         left = (
@@ -243,7 +243,7 @@ def count_changes(
     changed : (n, f)
         Whether an attribute of `names` has another value in the second.
     units : (n,)
-        What is counted in place of records.
+        Units to count in place of records.
     lacking
         Who has no value (n,) in the first and in the second release, by attribute whose
         missing values are filled.

@@ -32,8 +32,8 @@ class Count:
     total
         Number of records.
     what
-        What is counted, "record"; or "unit": each once, and as rare as the rarest of
-        the combinations of its records.
+        "record" or "unit": a unit counts once, and is as rare as the rarest combination
+        of its records.
     pairs
         Pairs of a unit and one of its combinations; None if records are counted.
     """

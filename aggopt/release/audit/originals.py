@@ -26,8 +26,8 @@ class Originals:
     Attributes
     ----------
     before, after : (n, d)
-        Numbers in their own units, categories by the number of their node.  Private:
-        they are never shown.
+        Numbers in their own units, categories by the number of their node.  Private; no
+        message has them.
     step : (d,)
         Distance by which rounding may have moved a published value.
     numeric
@@ -129,7 +129,7 @@ def compute_max_distinct(records: int) -> int:
 def count_dominated(
     x: Floats, y: Floats, labels: Labels, share: float, step: float = 0.0
 ) -> int:
-    """Return the number of groups in which one value is known as most of the sum.
+    """Return the number of groups with one value that is most of the sum.
 
     It makes up more than a share of the sum of absolute values, the p %-rule of
     magnitude tables with p = 1 / share - 1.  Moreover the published value, y (n,),

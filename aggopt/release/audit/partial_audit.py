@@ -48,8 +48,8 @@ class Combinations:
     weight
         The sampling weight that is published, and counted among the strata.
     known, unknown
-        The codes (n,) of columns that are published unchanged: those that others may
-        know, and the confidential ones.
+        The codes (n,) of columns that are published unchanged: known to others, and
+        confidential.
     """
 
     coded: dict[str, AnyInt]

@@ -152,7 +152,7 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """Whether the requirements hold and what they leave open, in words."""
+        """Whether the requirements hold, and the open risks, in words."""
         covers = [" on the masked attributes"] if self.beside else []
         within = [f" within strata of {', '.join(map(repr, self.strata))}"]
         covers += within if self.strata else []
@@ -224,7 +224,7 @@ class Audit:
         dominated: Sequence[str] = (),
         impossible: Sequence[str] = (),
     ) -> "Audit":
-        """Return it with what a comparison to the originals counts, and notes on it.
+        """Return it with the counts of a comparison to the originals, and notes.
 
         `names` are the quasi-identifiers; `dominated` and `impossible` are notes of
         `Originals.notes`.

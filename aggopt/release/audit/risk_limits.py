@@ -23,9 +23,9 @@ class RiskLimit:
         The most that the job allows, and the risk of the release, as fractions; the
         risk is None if it could not be measured.
     source
-        What the risk was counted from, in words.
+        Source of the count of the risk, in words.
     way
-        What a job sets to keep it.
+        Setting of a job that keeps the limit.
     """
 
     name: str
@@ -36,7 +36,7 @@ class RiskLimit:
 
     @property
     def holds(self) -> bool:
-        """Whether the risk is at most what the job allows."""
+        """Whether the risk is at most the limit of the job."""
         return self.risk is not None and self.risk <= self.most
 
     @property
@@ -46,12 +46,12 @@ class RiskLimit:
 
     @property
     def promise(self) -> str:
-        """Say what the job allows, and whether it holds."""
+        """Return the limit of the job, and whether it holds, as text."""
         verdict = "holds" if self.holds else "DOES NOT HOLD"
         return f"{self.name} <= {self.most:g} {verdict}"
 
     def __str__(self) -> str:
-        """Return what the job allows, and the risk; no value of a record."""
+        """Return the limit of the job and the risk; no value of a record."""
         if self.risk is None:
             return f"{self.promise}: {self.source}."
         return f"{self.promise}: {self.source}, {self.risk:.6g}."
@@ -60,7 +60,7 @@ class RiskLimit:
 def check_counted_limits(
     privacy: Privacy, combination: Count, linked: Count | None
 ) -> Iterator[RiskLimit]:
-    """Yield what is found of the risks that are counts of published combinations.
+    """Yield the checks of the risks that are counts of published combinations.
 
     `combination` counts records, or units, by the combination of all quasi-identifiers.
     `linked` counts the units by all of their records, if pseudonyms link these.
@@ -97,7 +97,7 @@ def _describe_average(count: Count) -> str:
 def check_linkage_limit(
     privacy: Privacy, linkage: float | None
 ) -> tuple[RiskLimit, ...]:
-    """Return what is found of the linkage, if the job limits it.
+    """Return the check of the linkage, if the job limits it.
 
     `linkage` is the share of all records that `aggopt.measure.linkage` links to their
     own; None if it was not measured.
@@ -111,7 +111,7 @@ def check_linkage_limit(
 
 
 def _suggest_setting(privacy: Privacy, risk: float) -> str:
-    """Return the settings by which a risk is kept for certain."""
+    """Return the settings that certainly keep the limit of a risk."""
     blocks = 'scope = "combination" and ' if privacy.scope == "blocks" else ""
     return f"{blocks}k = {find_sufficient_k(risk)}, which keeps it"
 
@@ -130,7 +130,7 @@ def describe_unsure_limits(privacy: Privacy) -> Iterator[str]:
 
 
 def find_sufficient_k(risk: float) -> int:
-    """Return the least k of which each group of k records has this risk or less.
+    """Return the least k whose groups of k records have at most this risk.
 
     >>> find_sufficient_k(0.09), find_sufficient_k(0.1), find_sufficient_k(1 / 3)
     (12, 10, 3)

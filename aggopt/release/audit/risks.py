@@ -1,4 +1,4 @@
-"""Risks that a job requests in addition to those of every release."""
+"""Risks that a job requests, besides the risks of every release."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -172,7 +172,7 @@ def _measure_units(
 
 
 def _measure_suda(tables: _Both, size: int) -> tuple[Totals, npt.NDArray[Any]]:
-    """Return the SUDA scores in sums, and those of the original records."""
+    """Return the sums of the SUDA scores, and the scores of the original records."""
     scores = {side: risk.suda(tables.keys(side), size=size) for side in tables.groups}
     totals = {
         side: {"records": score.special, "largest": score.largest, "total": score.total}
@@ -187,7 +187,7 @@ def _measure_dis(tables: _Both, population: float) -> Totals:
 
 
 def count_for_dis(groups: Labels) -> dict[str, int]:
-    """Return the counts by which `dis` is estimated, by name, of groups (n,)."""
+    """Return the counts for estimating `dis`, by name, of groups (n,)."""
     unique, paired = risk.count_unique_and_paired(groups)
     return {"unique": unique, "paired": paired}
 

@@ -113,7 +113,7 @@ def explain_amber(audit: Audited) -> str | None:
 
 
 def _find_gravest(counts: tuple[UnprotectedColumns, ...]) -> UnprotectedColumns | None:
-    """Return the count of known columns by which most are unique; None if k holds."""
+    """Return the count of known columns with the most unique records, or None."""
     exposed = [columns for columns in counts if columns.known and columns.count.rare]
     return max(exposed, key=_compute_unique_share, default=None)
 

@@ -112,7 +112,7 @@ class ReleaseFiles:
             )
 
     def appear(self, staging: Staging, *, overwrite: bool) -> "ReleaseFiles":
-        """Rename the staged files to these names; the table comes last."""
+        """Rename the staged files to these names; the table is the last."""
         places = (self.private, self.manifest, *self.reports, self.table)
         public = (*self.reports, self.table)
         staging.commit(*places, public=public, overwrite=overwrite)

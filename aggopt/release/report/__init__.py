@@ -1,1 +1,1 @@
-"""Pages for people: the report of a release, and what all pages share."""
+"""Pages of HTML: the report of a release, and the parts that all pages share."""

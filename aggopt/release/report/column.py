@@ -11,19 +11,19 @@ from aggopt.release.figures.distributions import LONG, is_date, read_plain_numbe
 
 @dataclass(frozen=True, eq=False)
 class ReportedColumn:
-    """Values of an attribute; nan where they are missing.
+    """Values of an attribute; nan if missing.
 
     Attributes
     ----------
     name
-        What it is called.
+        Name of the attribute.
     before, after
         Originals and released values (n,), dates in days since 1970, times and lengths
-        in hours; `before` is None where the originals are not at hand.
+        in hours; `before` is None without the originals.
     unit
         What 1 is; nothing for numbers, whose unit the table has.
     dated
-        Whether these are dates, of which a mean says little.
+        Whether these are dates.
     """
 
     name: str
@@ -34,7 +34,7 @@ class ReportedColumn:
 
     @property
     def both(self) -> tuple[F64, F64] | None:
-        """Originals and released values of which neither is missing, (m,)."""
+        """Originals and released values of records that miss neither, (m,)."""
         if self.before is None:
             return None
         is_present = ~(np.isnan(self.before) | np.isnan(self.after))

@@ -18,7 +18,7 @@ def draw_distribution(
 ) -> Figure | None:
     """Return the distribution of an attribute, of the release alone without original.
 
-    None where there are fewer than ten records, or one bin is all.
+    None for fewer than ten records, or a single bin.
     """
     shares = make_distribution(
         released if original is None else original, released, name
@@ -43,7 +43,7 @@ def draw_distribution(
 
 
 def _name_bins(shares: Distribution) -> list[str]:
-    """Return what the bins are called, of which the outer ones are open."""
+    """Return the names of the bins; the outer ones are open."""
     inner = [f"{tick} {shares.unit}".strip() for tick in shares.ticks[1:-1]]
     between = [f"{low} to {high}" for low, high in pairwise(inner)]
     return [f"below {inner[0]}", *between, f"{inner[-1]} and above"]

@@ -1,4 +1,4 @@
-"""What a report is made from: a release, and its originals where they are at hand."""
+"""Facts of a report: a release, and its originals if they are available."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -45,7 +45,7 @@ class Loss:
 
 @dataclass(frozen=True, eq=False)
 class Private:
-    """What the office alone may see.
+    """Facts of a private report.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Private:
     made
         How it was made, by name: the seed, the hash of the input.
     rows
-        Number of each record in the table that was masked, from 0; None where none
+        Number of each record in the table that was masked, from 0; None if no record
         was left out.
     """
 
@@ -70,35 +70,35 @@ class Facts:
     Attributes
     ----------
     title
-        What it is called.
+        Name of the release.
     released, original
-        Both in the same order of records; without the original the report compares
+        The two tables in one order of records; without the original the report compares
         nothing.
     job
-        What was asked.
+        The job of the release.
     audit
-        What was counted: in the file, if `sha256` is that of one.
+        Counts: of the file, if `sha256` is its hash.
     measures
-        As `Assessment.to_dict` has them; None where nothing was measured.
+        As `Assessment.to_dict` has them; None if nothing was measured.
     certificates, groups
-        What is proven of published values and of groups, by attribute.
+        Certificates of published values and of groups, by attribute.
     made
         When, in ISO 8601, and the version of the package: (day, version).
     loss
-        The information that was lost, where it alone was measured.
+        The information loss, if it is the only measure.
     unchanged
-        How many records have all masked values as in the originals; None where that was
-        not counted.
+        How many records have all masked values as in the originals; None if not
+        counted.
     filled, suppressed
-        How many missing values were filled in, and how many values left out, by column.
+        Number of missing values that were filled in, and of values left out, by column.
     rare
         How many published categories fewer than k originals have, by column.
     stated
-        What the manifest alone says of requirements: the release does not tell it.
+        Requirements that only the manifest states: the release does not show them.
     promised_by
         What states the requirements that were counted, in words.
     private
-        What is for the office alone; None in a report for the public.
+        Facts for the office; None in a report for the public.
     unlinked
         Why no attack that links records was run, if another reason than the records.
     """
@@ -140,14 +140,14 @@ class Facts:
 
     @property
     def shown(self) -> "Facts":
-        """The same without originals and measures, where the records are too few."""
+        """These facts, without originals and measures if the records are too few."""
         if not self.few:
             return self
         return replace(self, original=None, measures=None, loss=None, unchanged=None)
 
     @property
     def information_loss(self) -> Loss | None:
-        """The information that was lost; None where nothing was measured."""
+        """The information that was lost; None if nothing was measured."""
         measures = self.measures
         if measures is None:
             return self.loss
@@ -181,9 +181,9 @@ class Facts:
 
     @cached_property
     def outcomes(self) -> dict[str, F64]:
-        """Confidential numbers, published as they are, by name: (n,).
+        """Confidential numbers, which are published unchanged, by name: (n,).
 
-        Of a CSV file those that are spelled; nan where one is missing.
+        Of a CSV file the columns that spell numbers; nan if one is missing.
         """
         frame, entry = self.released.frame, make_entry_reader(self.job.input.decimal)
         names = self.job.roles.confidential
@@ -195,7 +195,7 @@ class Facts:
 
     @cached_property
     def weights(self) -> F64 | None:
-        """The sampling weights (n,) of the originals, or else those in the file.
+        """The sampling weights (n,) of the originals, or else of the file.
 
         None where neither has any.
         """

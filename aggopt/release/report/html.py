@@ -6,7 +6,7 @@ from aggopt.release.report.sections.registry import REPORT_SECTIONS
 
 
 def render_report(facts: Facts) -> str:
-    """Return the page: for the public, unless the facts have what is private."""
+    """Return the page: for the public, unless the facts have a private part."""
     facts = facts.shown
     contents = [(each, each.content(facts)) for each in REPORT_SECTIONS.values()]
     return fill_template(

@@ -32,9 +32,9 @@ class WeightedMoments:
 
     @classmethod
     def of(cls, values: F64, weights: F64 | None = None) -> "WeightedMoments":
-        """Return those of values (n,), each of which counts by its weight (n,).
+        """Return the moments of values (n,) by their weights (n,).
 
-        Missing values (nan) are left out; all three are nan where no value is left.
+        Missing values (nan) are left out; all three are nan if no value is left.
 
         Examples
         --------
@@ -57,7 +57,7 @@ def compute_stratum_means(
 ) -> tuple[F64, Labels]:
     """Return the mean of values (n,) in each stratum 0..m-1 (m,), and how many it has.
 
-    Missing values (nan) are left out; the mean is nan where no value is left.
+    Missing values (nan) are left out; the mean is nan if no value is left.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def compute_stratum_means(
 def make_moments_table(
     facts: Facts, columns: list[ReportedColumn]
 ) -> tuple[DataTable | None, DataTable | None]:
-    """Return the moments of these attributes: those shown, and those folded."""
+    """Return the moments of these attributes: a table, and a folded one."""
     rows = [_make_row(column, facts.weights) for column in columns]
     shown = _make_table(rows[:SHOWN], facts) if rows else None
     return shown, _make_table(rows[SHOWN:], facts) if rows[SHOWN:] else None
@@ -84,7 +84,7 @@ def make_moments_table(
 def _make_row(column: ReportedColumn, weights: F64 | None) -> list[str]:
     """Return mean, spread and, by weight, the total, and how far values moved.
 
-    Of fewer than ten originals nothing is said.
+    Fewer than ten originals have no moments.
     """
     after = _make_cells(column, WeightedMoments.of(column.after, weights), weights)
     if column.before is None:
@@ -150,7 +150,7 @@ def _make_table(rows: list[list[str]], facts: Facts) -> DataTable:
 def make_stratum_table(facts: Facts, columns: list[ReportedColumn]) -> DataTable | None:
     """Return how the means of numbers moved within strata; None without strata.
 
-    Of more than twenty rows those whose mean moved most, by what is shown of it.
+    Of more than twenty rows it shows the ones whose mean moved most, as displayed.
     """
     if not facts.audit.strata or facts.original is None:
         return None

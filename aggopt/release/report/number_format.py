@@ -40,7 +40,7 @@ def round_share(part: float) -> float:
 
 
 def format_figure(number: float | None, digits: int = 3) -> str:
-    """Return a number to three significant digits, or as many as are asked for.
+    """Return a number to three significant digits, or to `digits`.
 
     Examples
     --------

@@ -22,8 +22,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 def fill_template(template: str, *, script: str = "", **facts: Any) -> str:
     """Return a page: the template of this name, filled with facts.
 
-    It needs no script to be read, asks for no address, and its Content-Security-Policy
-    lets a browser run and draw nothing but what it brings along.
+    It needs no script and loads no address. Its Content-Security-Policy lets a browser
+    run and draw only its own contents.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def fill_template(template: str, *, script: str = "", **facts: Any) -> str:
     script
         Plain JavaScript that adds to the page; none when empty.
     facts
-        What the template speaks of.  A name that it uses and that is not among them
+        Values of the template's names.  A name that it uses and that is not among them
         raises.
 
     Examples
@@ -80,5 +80,5 @@ def _join_signs(text: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return what a Content-Security-Policy names an inline text by."""
+    """Return the name of an inline text in a Content-Security-Policy."""
     return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"

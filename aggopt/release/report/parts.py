@@ -17,11 +17,11 @@ class DataTable:
     Attributes
     ----------
     caption
-        What stands above it, and is read aloud.
+        Text above it, which is read aloud.
     head, rows
         Names of the columns, and the cells of each row.
     numeric
-        Which columns are numbers, from 0: they stand on the right.
+        Columns of numbers, from 0, which are aligned right.
     ids
         One a row, for links to it; none when empty.
     """
@@ -48,7 +48,7 @@ class FoldedTable:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, what it shows in words, and the same as a table, folded behind it."""
+    """A chart, its caption, and a folded table of its numbers."""
 
     chart: Markup
     caption: str

@@ -114,7 +114,7 @@ def _draw_square(
 def draw_regression(outcome: str, y: F64, pair: Related) -> Figure | None:
     """Return the least squares of a published number on masked ones, before and after.
 
-    None where they cannot be told apart, or records are few.
+    None if they are collinear, or records are few.
     """
     one, other = (_fit_least_squares(y, side) for side in (pair.before, pair.after))
     if one is None or other is None:

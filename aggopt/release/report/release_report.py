@@ -23,7 +23,7 @@ from aggopt.solvers import Certificate
 
 
 class Released(Protocol):
-    """What a report asks of a `Release`, which stands above this folder."""
+    """The part of `Release` that a report uses; its module imports this one."""
 
     @property
     def masked(self) -> Table: ...  # noqa: D102
@@ -48,7 +48,7 @@ def collect_facts(
     sha256: str | None = None,
     private: bool = False,
 ) -> Facts:
-    """Return what a report says of a release.
+    """Return the facts of a report on a release.
 
     `counted` is the audit of the file of that `sha256`, in place of that of the values
     in memory.
@@ -90,12 +90,12 @@ def write_report(
 
 
 def require_place(to: Path, *, overwrite: bool) -> None:
-    """Refuse early where a report could not be written.
+    """Refuse a path to which a report cannot be written.
 
     Raises
     ------
     TableError
-        It is no name of a page, is taken, or in a folder that is not there.
+        It is no name of a page, is taken, or its folder does not exist.
     """
     require_html(to)
     check_places(to, overwrite=overwrite)
@@ -115,7 +115,7 @@ def write_aside(
 
 
 def write_page(facts: Facts, to: Path, *, overwrite: bool) -> Path:
-    """Write a report: mode 0600 if it has what is private."""
+    """Write a report: mode 0600 if it has a private part."""
     text = render_report(facts)
     with Staging() as staging:
         staging.write(to, lambda aside: aside.write_text(text, encoding="utf-8"))

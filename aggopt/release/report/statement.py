@@ -1,4 +1,4 @@
-"""What a manifest states of a release, and the facts of a report made of it."""
+"""Entries of a manifest, and the facts of a report that it states."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -34,7 +34,7 @@ class Statement:
     name
         Name of the file, for errors.
     entries
-        What stands in it; anything but a mapping states nothing.
+        Contents of the file; anything but a mapping states nothing.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Statement:
 
     @classmethod
     def of_file(cls, manifest: Path) -> "Statement":
-        """Return what a manifest states; nothing if it cannot be read."""
+        """Return the entries of a manifest; none if it cannot be read."""
         return cls(manifest.name, read_manifest_or_none(manifest))
 
     def error(self, key: str) -> JobError:
@@ -54,7 +54,7 @@ class Statement:
         )
 
     def find(self, *keys: str) -> Any:
-        """Return the value under these keys; None if there is none."""
+        """Return the value under these keys; None if it is missing."""
         return find_entry(self.entries, *keys)
 
     def entry(self, key: str, kind: type) -> Any:
@@ -98,13 +98,13 @@ class Statement:
 
     @cached_property
     def certificates(self) -> dict[str, Certificate]:
-        """What is proven, by name."""
+        """Certificates by name."""
         solved = self.entry("certificates", dict)
         return {name: self.certificate(stated) for name, stated in solved.items()}
 
     @property
     def groups(self) -> dict[str, Certificate]:
-        """What is proven of groups, by the attributes that were grouped together."""
+        """Certificates of groups, by the attributes that were grouped together."""
         return dict(map(self._of_groups, self.entry("partition", list)))
 
     def _of_groups(self, part: Any) -> tuple[str, Certificate]:
@@ -146,10 +146,11 @@ def make_facts(
     promised_by: str = BY_JOB,
     **more: Any,
 ) -> Facts:
-    """Return the facts of a report: what was counted, and what a manifest states.
+    """Return the facts of a report: counts, and the entries of a manifest.
 
-    The release does not tell what is filled in, suppressed, unchanged or rare, so that
-    the manifest has to.  `more` are facts that some releases have: see `Facts`.
+    The manifest states which values are filled in, suppressed, unchanged or rare, since
+    the release does not show it.  `more` are facts that some releases have: see
+    `Facts`.
     """
     return Facts(
         title=title,
@@ -171,7 +172,7 @@ def make_facts(
 
 
 def make_private_facts(stated: Statement, rows: Labels | None, seed: str) -> Private:
-    """Return what the office alone may see of a release that has these rows.
+    """Return the private facts of a release that has these rows.
 
     `seed` is that of the order, in words.
     """

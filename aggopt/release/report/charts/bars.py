@@ -1,4 +1,4 @@
-"""Bars: attacks beside chance and limit, categories before and after, group sizes."""
+"""Bars: attacks with chance and limit, categories before and after, group sizes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def draw_attacks(rows: Sequence[AttackBar]) -> Markup:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the parts of a row stand: what is said of the attack, and its bars."""
+    """Positions of the parts of a row: the text on the attack, and its bars."""
 
     only: str
     width: int
@@ -116,9 +116,9 @@ def count_fitting(largest: int) -> int:
 def draw_columns(
     label: str, counts: Sequence[tuple[str, int, bool]], below: str
 ) -> Markup:
-    """Return counts as columns: what is counted, how often, and whether it is allowed.
+    """Return counts as columns: a name, a count, and whether it is allowed.
 
-    `below` says what stands under them.
+    `below` is the text under them.
     """
     height, top, bottom, left = 190, 20, 40, 10
     largest, step = max(count for _, count, _ in counts), (NARROW - 18) / len(counts)

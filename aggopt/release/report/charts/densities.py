@@ -26,8 +26,8 @@ def draw_density(
     """Return densities of shares in two bins or more, between `edges` of these names.
 
     The outer bins are open: their outer edges have no name below the axis, and their
-    areas are fainter.  Heights are shares by `widths`, which for open bins may be more
-    than what is drawn of them.
+    areas are fainter.  Heights are shares by `widths`, which for open bins may exceed
+    the drawn widths.
     """
     ends = list(pairwise(edges))
     areas = [_compute_heights(after, widths), _compute_heights(before or (), widths)]

@@ -11,7 +11,7 @@ from aggopt.release.report.number_format import format_figure, format_share
 
 @dataclass(frozen=True)
 class _IntervalLayout:
-    """Where the parts of a row are: the name, and the intervals."""
+    """Positions of the parts of a row: the name, and the intervals."""
 
     only: str
     width: int
@@ -49,8 +49,7 @@ def draw_intervals(
 ) -> Markup:
     """Return a row for each coefficient: a broad chart and a narrow one.
 
-    What is beyond `farthest` is cut off there.  A page shows the chart that it has room
-    for.
+    Intervals are cut off at `farthest`.  A page shows the chart that it has room for.
     """
     reach = max(abs(v) for row in rows for v in (*row.before, *row.after))
     end = min(max(3.0, 1.05 * reach), farthest)

@@ -41,15 +41,15 @@ class Point:
     Attributes
     ----------
     series
-        Points of one series are joined by a line, in the order that they come in.
+        A line joins the points of one series, in their order.
     label
-        What is beside it if there is room; nothing, if that is empty.
+        Text next to it if there is room; nothing if it is empty.
     x, y
         Shares, 0 or more.
     says
-        What a screen reader says of it, and what is shown where a pointer rests on it.
+        Text for screen readers, and for a pointer that rests on it.
     href
-        Where its link leads: "#id" of a row or a job on the same page.
+        Target of its link: "#id" of a row or a job on the page.
     """
 
     series: str
@@ -74,11 +74,11 @@ def draw_scatter(
 ) -> Markup:
     """Return a map of points, at least one: x to the right, y up, both in percent.
 
-    `x` and `y` name the axes.  The point `chosen` has a ring, and `mark` beside it.
-    A dashed line joins those of `front`, by their places, which have their labels
-    first; another is at the `limit` of x.  With `joined` unset the points of a series
-    have a look in common, no line.  There is a broad map and a narrow one, and a page
-    shows the one that it has room for.
+    `x` and `y` name the axes.  The point `chosen` has a ring, and `mark` next to it. A
+    dashed line joins the points of `front`, which get their labels first; another one
+    is at the `limit` of x.  With `joined` unset the points of a series have a look in
+    common, no line.  There is a broad map and a narrow one, and a page shows the one
+    that it has room for.
     """
     series = list(dict.fromkeys(point.series for point in points))
 
@@ -129,7 +129,7 @@ class _Box(NamedTuple):
 
 
 class _Label(NamedTuple):
-    """A label beside a point: where its text starts or ends, and its room."""
+    """A label next to a point: the start or end of its text, and its room."""
 
     x: float
     y: float
@@ -140,10 +140,10 @@ class _Label(NamedTuple):
 def _labels(
     points: Sequence[Point], axes: "_Axes", front: Sequence[int], ring: Sequence[_Box]
 ) -> dict[int, _Label]:
-    """Return the labels that have room, by point; those of `front` come first.
+    """Return the labels that have room, by point, first the labels of `front`.
 
     A label overlaps no other one and no text in `ring`.  One of the `front`, or of few
-    points, is on the side of its point where it covers no other point, if there is one.
+    points, is on a side of its point on which it covers no other point, if possible.
     Another label is to the right and covers no point, or is left out.
     """
     marks = [_box_of_mark(*axes.of(point)) for point in points]

@@ -41,7 +41,7 @@ def draw_square(
 
 
 def _named(names: Sequence[str], wide: float) -> Iterator[Markup]:
-    """Yield the name of each column above it, and of each row beside it.
+    """Yield the name of each column above it, and of each row to its left.
 
     If names are cut, rows and columns have numbers.
     """

@@ -17,7 +17,7 @@ def canvas(
 ) -> Markup:
     """Return a chart.
 
-    `label` is what a screen reader says of it.  One that is linked holds links, which a
+    `label` is the text for screen readers.  One that is linked holds links, which a
     reader can go to one by one.  One is shown `only` on a "broad" page, or on a
     "narrow" one.
     """
@@ -39,7 +39,7 @@ def text(
     upright: bool = False,
     full: str = "",
 ) -> Markup:
-    """Return a text; `full` is shown where a pointer rests on it."""
+    """Return a text; `full` is shown when a pointer rests on it."""
     title = Markup("<title>{}</title>").format(full) if full else ""
     turning = Markup(' transform="rotate(-90 {} {})"').format(_at(x), _at(y))
     return Markup(
@@ -84,7 +84,7 @@ def path(points: Iterable[tuple[float, float]], kind: str) -> Markup:
 
 
 def shorten(full: str, longest: int) -> str:
-    """Return a name, or its beginning where it is longer than that.
+    """Return a name, or its beginning if it is longer.
 
     Examples
     --------

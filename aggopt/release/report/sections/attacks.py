@@ -1,4 +1,4 @@
-"""What an intruder can do with a release: attacks, chance, and what k allows."""
+"""Attacks on a release: their success, that of chance, and the limit of k."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ UNLINKED = "no attack that links records was run"
 
 @dataclass(frozen=True)
 class Attacks:
-    """What the section on intruders shows.
+    """Content of the section on intruders.
 
     Attributes
     ----------
     attacks
-        How often attacks succeed; None where nothing was measured.
+        How often attacks succeed; None if nothing was measured.
     best
         The attack that links most records to their own; None if none was measured.
     values
@@ -38,7 +38,7 @@ class Attacks:
     sizes
         How many published combinations have how many records.
     limits
-        What the requirements do not cover, in sentences.
+        Limits of the requirements, in sentences.
     """
 
     attacks: Figure | None
@@ -49,7 +49,7 @@ class Attacks:
 
 
 def find_attacks(facts: Facts) -> Attacks:
-    """Return what an intruder can do who has the release."""
+    """Return the attacks of an intruder on the release."""
     links, guesses = list(_list_linking(facts)), list(_list_guessing(facts))
     masked = list(_list_disclosing(facts))
     rows = [*links, *masked, *guesses]

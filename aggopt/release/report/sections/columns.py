@@ -1,4 +1,4 @@
-"""The columns of the released file: the role of each, and what was done to it."""
+"""The columns of the released file, with their roles and treatments."""
 
 from aggopt.aggregate import AGGREGATORS
 from aggopt.core.plural import join_names
@@ -14,10 +14,9 @@ PSEUDONYM = "a random number for each unit"
 
 
 def list_columns(facts: Facts) -> tuple[DataTable | FoldedTable, ...]:
-    """Return the columns of the file in its order: those shown, and those folded.
+    """Return the columns of the file in its order: a table, and a folded one.
 
-    Columns that were left out of the file are not named: their names may say what they
-    held.
+    Columns that were left out of the file are not named: names may reveal contents.
     """
     roles = {name: role for role, names in facts.job.released_roles for name in names}
     rows = [

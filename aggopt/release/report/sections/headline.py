@@ -1,4 +1,4 @@
-"""What a report says first: seal, open risks, four tiles, three sentences."""
+"""The head of a report: seal, open risks, four tiles, three sentences."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ Card = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Headline:
-    """What stands at the top of a report.
+    """Content of the top of a report.
 
     Attributes
     ----------
@@ -41,15 +41,15 @@ class Headline:
     heading
         The seal in one line.
     risks
-        What the requirements leave open, in sentences.
+        Risks that the requirements leave open, in sentences.
     says
-        What was counted, on what, and whether the file may be published.
+        The count, its source, and whether the file may be published.
     checks
-        Each further requirement, and what was found of it.
+        Each further requirement, and its check.
     cards
         Name, figure and meaning of four numbers.
     sentences
-        What was done, how the values were chosen, what it changed.
+        The masking, the choice of values, and the changes.
     """
 
     state: str
@@ -83,9 +83,9 @@ def make_headline(facts: Facts) -> Headline:
 
 
 def _describe(check: Check | BoundsCheck | RiskLimit) -> str:
-    """Say what was found: of weights, which are not published, in whole percent.
+    """Return a check as text: of weights, which are secret, in whole percent.
 
-    Of a linkage it says whether the promise holds: the figure is a measure.
+    Of a linkage the text only has whether the limit holds: the figure is a measure.
     """
     if isinstance(check, RiskLimit) and check.name == LINKAGE:
         return f"{check.promise}: it was measured with the originals, before writing."
@@ -95,7 +95,7 @@ def _describe(check: Check | BoundsCheck | RiskLimit) -> str:
 
 
 def _describe_stated(check: Check) -> str:
-    """Say what the manifest has of it, and why it was not counted again."""
+    """Return the manifest's text on a check, and why it was not counted again."""
     return (
         f"{_describe(check)} So its manifest says: it is of the weights that originals "
         "had, which no release has, and was not counted again."
@@ -189,7 +189,7 @@ def _make_groups_card(facts: Facts) -> Card:
 def bound_saving(groups: Iterable[Certificate]) -> float | None:
     """Return the share of the squared error that other groups could save, at most.
 
-    None where a partition has no proven bound.
+    None if a partition has no proven bound.
     """
     certificates = list(groups)
     bounds = [
@@ -205,7 +205,7 @@ def bound_saving(groups: Iterable[Certificate]) -> float | None:
 
 
 def _describe_values(facts: Facts) -> str:
-    """Say what is proven of the values that these groups publish."""
+    """Return a text on the certificates of the values that these groups publish."""
     gap = find_worst_gap(facts.certificates)
     if gap is None:
         return "some published values have no proven bound"

@@ -38,11 +38,11 @@ class _Tried:
 
 
 def compare_other_k(facts: Facts) -> tuple[str | Figure, ...]:
-    """Return where a release stands among others that could have been made.
+    """Compare a release with other releases that are quick to make.
 
-    Others are means of MDAV's groups, within strata if there are any: quick to make,
-    and no better than what a search finds.  Their figures are those that the release
-    has, of values that could be published.
+    The others are means of MDAV's groups, within strata if the job has any. A search
+    may find better ones.  Their figures are of publishable values, as the figures of
+    the release are.
     """
     k, measures = facts.audit.k, facts.measures
     why = _explain_absence(facts)
@@ -155,7 +155,7 @@ def _describe_point(what: str, point: _Tried, risk: str) -> str:
 
 
 def _describe_costs(tried: list[_Tried], k: int) -> str:
-    """Say what each other k would cost, beside the same method for this k."""
+    """Return a text on the cost of each other k, compared with this k."""
     by_k = {t.k: t for t in tried}
     if k not in by_k:
         return "The points show what other k would cost."

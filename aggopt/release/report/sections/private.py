@@ -1,4 +1,4 @@
-"""What the office alone may see of a release: points, worst records, notes, seeds."""
+"""The private section: points, worst records, notes, seeds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SIDE, EDGE = 330, 34
 
 @dataclass(frozen=True)
 class PrivateSection:
-    """What the section for the office shows.
+    """Content of the section for the office.
 
     Attributes
     ----------

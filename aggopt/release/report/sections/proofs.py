@@ -1,4 +1,4 @@
-"""What is proven of a release, and what is not, said plainly."""
+"""Certificates of a release in words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True)
 class Proof:
-    """What the section on proofs shows.
+    """Content of the section on certificates.
 
     Attributes
     ----------
     groups
-        What is known of the groups, in sentences.
+        Certificates of the groups, in sentences.
     margins
         Whether objectives include secret margins, which each release draws.
     values, more
-        Certificates of published values: those seen, and those folded.
+        Certificates of published values: a table, and a folded one.
     """
 
     groups: tuple[str, ...]
@@ -36,7 +36,7 @@ class Proof:
 
 
 def summarise_proofs(facts: Facts) -> Proof:
-    """Return what certificates say."""
+    """Return the certificates of a release."""
     several = len(facts.groups) > 1
     groups = [
         f"{f'Groups of {name}' if several else 'The groups'}: "
@@ -67,7 +67,7 @@ def find_worst_gap(certificates: Mapping[str, Certificate]) -> float | None:
 
 
 def format_gap(number: float) -> str:
-    """Return a small number as a power of ten, 0 as it is.
+    """Return a small number as a power of ten, except 0.
 
     >>> format_gap(0.0), format_gap(0.05), len(format_gap(3.2e-14))
     ('0', '0.05', 9)

@@ -68,7 +68,7 @@ ERRORS = (
 
 
 def format_job(job: Job) -> str:
-    """Return what a job asks for, without seeds, paths and what was dropped."""
+    """Return a job as text, without seeds, paths and dropped columns."""
     import tomlkit
 
     sections = job.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -84,7 +84,7 @@ def format_job(job: Job) -> str:
 
 
 def _filter_section(section: Any) -> Any:
-    """Return a section without what tells more than how, and without what is empty."""
+    """Return a section without keys that could identify, and without empty ones."""
     if isinstance(section, dict):
         entries = {k: _filter_section(v) for k, v in section.items() if k not in HIDDEN}
         return {k: v for k, v in entries.items() if v not in ({}, [], "")}
@@ -96,7 +96,7 @@ def _filter_section(section: Any) -> Any:
 
 
 def list_advice(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield what to do with a release: one word, and what it is about."""
+    """Yield advice on a release: one word, and its subject."""
     if facts.columns:
         weighted = "weighted " if facts.job.roles.weight else ""
         yield from _describe_moments(facts, weighted)
@@ -140,7 +140,7 @@ def format_count(filled: int) -> str:
 
 
 def _describe_moments(facts: Facts, weighted: str) -> Iterator[tuple[str, str]]:
-    """Yield what may be done with means and variances, of which some are kept."""
+    """Yield advice on means and variances."""
     keeps, moved = facts.job.aggregation.keeps, {*facts.filled, *facts.suppressed}
     names = [name for name in facts.columns if name in moved]
     if len(names) == len(facts.columns):

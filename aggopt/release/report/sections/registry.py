@@ -13,7 +13,7 @@ from aggopt.release.report.facts import Facts
 
 @dataclass(frozen=True, kw_only=True)
 class ReportSection(Method):
-    """A section of a report; its name is the anchor, and `when` says what is in it.
+    """A section of a report; its name is the anchor, and `when` names its content.
 
     Attributes
     ----------

@@ -24,22 +24,22 @@ from aggopt.release.report.sections.registry import ReportSection
 
 @dataclass(frozen=True)
 class Usefulness:
-    """What the section on usefulness shows.
+    """Content of the section on usefulness.
 
     Attributes
     ----------
     distributions
-        Of attributes, those that changed most first.
+        Of attributes, in decreasing order of change.
     more
-        How many attributes have none, since so many others do.
+        Number of further attributes, which have no distribution.
     moments, more_moments
-        Of the same, and of all others; None without numbers.
+        Of these attributes, and of all others; None without numbers.
     by_stratum
         Means of numbers by stratum; None without strata, or without the originals.
     kept
-        How many categories stayed what they were; None without categories.
+        Number of categories that did not change; None without categories.
     correlations, regression
-        Before and after; None where there is nothing to relate.
+        Before and after; None without relations.
     """
 
     distributions: tuple[Figure, ...]
@@ -53,7 +53,7 @@ class Usefulness:
 
 
 def compare_usefulness(facts: Facts) -> Usefulness:
-    """Return what is left of the originals in a release."""
+    """Compare the statistics of a release with those of the originals."""
     order = order_by_loss(facts)
     numbers = [facts.columns[name] for name in order if name in facts.columns]
     moments, more_moments = make_moments_table(facts, numbers)
@@ -76,9 +76,9 @@ def compare_usefulness(facts: Facts) -> Usefulness:
 
 
 def order_by_loss(facts: Facts) -> list[str]:
-    """Return the masked attributes, those of which most was lost first.
+    """Return the masked attributes in decreasing order of loss.
 
-    By what is shown of it: a whole percentage, of equal ones as in the table.
+    The loss is a whole percentage, as displayed; equal ones keep the table's order.
     """
     if facts.original is None:
         return list(facts.names)
@@ -137,12 +137,12 @@ def _make_pair(facts: Facts, numbers: list[ReportedColumn]) -> Related | None:
 
 
 def _select_complete(y: F64, facts: Facts, pair: Related) -> F64 | None:
-    """Return the outcome of the records that miss nothing; None where some do."""
+    """Return the outcome of the records that miss nothing; None if some do."""
     return y if pair.n == len(y) else None
 
 
 def _with(pair: Related, related: tuple[str, F64] | None, y: F64 | None) -> Related:
-    """Return attributes with a confidential number beside them, if there is one."""
+    """Return attributes with a confidential number in addition, if possible."""
     if related is None or y is None or related[0] in pair.before:
         return pair
     beside = {related[0]: y}
