@@ -29,7 +29,7 @@ from aggopt.job import (
 )
 from aggopt.job._privacy import Privacy, Repairing, Treatment
 from aggopt.job._section import Input, Output
-from aggopt.job._weights import Sampling
+from aggopt.job._sections import Sampling
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.engine_section import Engine
 from aggopt.job.measures_section import Measures

@@ -25,8 +25,8 @@ from aggopt.command.template import template
 from aggopt.core.column_names import require_no_numbers
 from aggopt.core.plural import plural
 from aggopt.data.context.structure import Structure
+from aggopt.data.formats.csv_check import UTF_8
 from aggopt.data.formats.registry import has_text_entries
-from aggopt.data.formats.text_encoding import UTF_8
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
 from aggopt.data.readers.csv_dialect import sample_with_dialect
 from aggopt.data.readers.sample import Sample

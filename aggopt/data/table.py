@@ -20,10 +20,9 @@ from aggopt.data.parsing.categories import (
     find_nodes,
     publish_nodes,
 )
-from aggopt.data.parsing.columns import are_equal_frames, check_comparable
+from aggopt.data.parsing.columns import are_equal_frames, check_comparable, check_text
 from aggopt.data.parsing.dates import find_clocks, parse_date_columns
 from aggopt.data.parsing.numbers import check_numbers, read_numbers
-from aggopt.data.parsing.unicode import check_text
 from aggopt.data.readers.codebook import (
     Codebook,
     read_codebooks,

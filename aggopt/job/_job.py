@@ -9,8 +9,8 @@ from pydantic import ValidationError as Invalid
 
 from aggopt.core.html import render_html_lines, render_html_section
 from aggopt.core.plugins.loading import Origin
+from aggopt.core.text_formats import read_toml
 from aggopt.errors import JobError, naming
-from aggopt.job._file import read_sections
 from aggopt.job._refusal import make_job_error
 from aggopt.job._section import Input
 from aggopt.job._sections import Sections
@@ -25,15 +25,14 @@ from aggopt.job.user_code import (
 )
 
 if TYPE_CHECKING:
-    from aggopt.job._aggregation import Aggregation
     from aggopt.job._attributes import AttributeSection
     from aggopt.job._missing import Missing
     from aggopt.job._partition import Partition
     from aggopt.job._privacy import Privacy
     from aggopt.job._section import Output
+    from aggopt.job._sections import Aggregation, Sampling
     from aggopt.job._strata import Strata
     from aggopt.job._units import Units
-    from aggopt.job._weights import Sampling
     from aggopt.job.engine_section import Engine
     from aggopt.job.keys import (
         AggregationKeys,
@@ -259,3 +258,18 @@ def make_input_section(separator: str, decimal: str, encoding: str = "utf-8") ->
         return Input.model_validate(keys)
     except Invalid as invalid:
         raise make_job_error(invalid, Job) from None
+
+
+def read_sections(file: Path) -> dict[str, Any]:
+    """Return the unchecked sections of a TOML file.
+
+    Raises
+    ------
+    JobError
+        The file cannot be read, or is not TOML.
+    """
+    return read_toml(
+        file,
+        absent="check the path, or let `aggopt init` write a job to edit.",
+        wrong="correct it there; `aggopt init` writes a job to compare with.",
+    )

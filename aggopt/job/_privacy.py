@@ -24,11 +24,11 @@ from aggopt.core.plugins.section import PluginSection, UserMethodSection
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section, list_written_keys
 from aggopt.errors import JobError
-from aggopt.job._own_privacy import OwnRequiring, list_sections
 from aggopt.privacy.model import (
     OF_RECORDS,
     OWN_MODELS,
     REQUIREMENTS,
+    OwnPrivacyModel,
     PrivacyModel,
     require_distinct_keys,
 )
@@ -125,6 +125,57 @@ def _read(repair: Any, read: ValidatorFunctionWrapHandler) -> Any:
     except Invalid as invalid:
         (wrong,) = invalid.errors(include_url=False)
         raise wrong["ctx"]["error"] from None
+
+
+class OwnRequiring(UserMethodSection):
+    """A user's privacy model; the other keys are its settings.
+
+    Attributes
+    ----------
+    attributes
+        Its confidential attributes; all of them when left out.
+    """
+
+    methods: ClassVar[Registry[Any]] = REQUIREMENTS
+    attributes: tuple[str, ...] | None = Field(default=None, min_length=1)
+
+    @property
+    def model(self) -> OwnPrivacyModel:
+        """The privacy model with its settings; raises as `contained`."""
+        loaded = self.contained()
+        own: OwnPrivacyModel = loaded._own  # type: ignore[assignment]
+        return own.asking(loaded.arguments, loaded.attributes)
+
+
+def list_sections(own: Any) -> list[Any]:
+    """Return the sections that `own` lists; one name or section becomes a list.
+
+    Raises
+    ------
+    JobError
+        One of them does not name a user's privacy model.
+    """
+    return [_make_section(entry) for entry in (own if _is_list(own) else [own])]
+
+
+def _is_list(own: Any) -> bool:
+    return isinstance(own, list | tuple)
+
+
+def _make_section(entry: Any) -> Any:
+    if isinstance(entry, OwnRequiring):
+        return entry
+    section = entry if isinstance(entry, Mapping) else {"method": entry}
+    method = section.get("method")
+    if REQUIREMENTS.names_own(method):
+        return section
+    subject = f"{method!r}, which is" if isinstance(method, str) else "what is"
+    raise JobError(
+        f"[privacy] own names {subject} no privacy model of yours.",
+        fix='name a file and a function in it, own = "mine.py:spread", or one with its '
+        'settings, own = { method = "mine.py:spread", least = 3 }; those of this '
+        f"package have keys of their own: {', '.join(REQUIREMENTS)}.",
+    )
 
 
 class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]

@@ -10,7 +10,6 @@ from pydantic import ValidationError as Invalid
 from aggopt.aggregate import CATEGORY_AGGREGATORS
 from aggopt.aggregate.kept_statistics import FORMULA, TABLE
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.job._choices import list_methods
 from aggopt.job._error_text import (
     CATEGORIES,
     clip_text,
@@ -20,7 +19,7 @@ from aggopt.job._error_text import (
     list_errors,
 )
 from aggopt.job._privacy import Privacy, Treatment
-from aggopt.job._unknown_key import suggest_key
+from aggopt.job._unknown_key import list_methods, suggest_key
 from aggopt.partition.shared.settings import WAYS
 
 

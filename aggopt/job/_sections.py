@@ -1,9 +1,12 @@
 """The sections of a job, and what must hold between them."""
 
-from typing import Any, Self
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
     Field,
+    SerializeAsAny,
     SerializerFunctionWrapHandler,
     ValidatorFunctionWrapHandler,
     field_validator,
@@ -12,25 +15,132 @@ from pydantic import (
 )
 
 from aggopt.aggregate._mean import Mean
-from aggopt.aggregate.registry import AGGREGATORS
-from aggopt.core.section import Section
-from aggopt.errors import JobError, naming, require_known
-from aggopt.job._aggregation import Aggregation, OwnAggregating
+from aggopt.aggregate.registry import AGGREGATORS, Aggregating
+from aggopt.core.plugins.section import UserMethodSection
+from aggopt.core.registry import Registry
+from aggopt.core.section import (
+    MethodSection,
+    Section,
+    SolverSection,
+    list_written_keys,
+    make_section_union,
+)
+from aggopt.errors import JobError, SolverError, naming, require_known
 from aggopt.job._attributes import AttributeSection
 from aggopt.job._missing import Missing
 from aggopt.job._partition import OwnGrouping, Partition, Recommended
 from aggopt.job._privacy import Privacy, require_counted
 from aggopt.job._section import Input, Output
-from aggopt.job._solvers import require_solvers
 from aggopt.job._strata import Strata, require_strata
 from aggopt.job._units import Units, require_units
-from aggopt.job._weights import Sampling, require_weights
 from aggopt.job.engine_section import Engine, require_engine
 from aggopt.job.measures_section import Measures
 from aggopt.job.risk_section import Risk
 from aggopt.job.roles import Roles
 from aggopt.job.user_code import make_model_section, make_user_section, replace_by_name
 from aggopt.partition.registry import PARTITIONERS
+from aggopt.repair.registry import REPAIRS
+
+if TYPE_CHECKING:
+    Aggregation: TypeAlias = Aggregating
+else:
+    Aggregation = SerializeAsAny[
+        make_section_union(m.settings for m in AGGREGATORS.values())
+    ]
+
+
+class OwnAggregating(UserMethodSection, Aggregating):
+    """A user's aggregation; the other keys are its settings."""
+
+    methods: ClassVar[Registry[Any]] = AGGREGATORS
+
+
+class Sampling(Section):
+    """Published sampling weights, and the requirement on the weights in a group.
+
+    Attributes
+    ----------
+    published
+        The weights in a release: the "group mean"; no column, "drop"; or unchanged
+        weights, "as is", which are then part of every combination that k refers to.
+    dominance
+        No record has more than this share of the weight of its group.  [privacy]
+        dominance refers to amounts, and only causes notes.
+    """
+
+    published: Literal["group mean", "drop", "as is"] = "group mean"
+    dominance: float = Field(default=0.6, gt=0, le=1, allow_inf_nan=False, strict=True)
+
+
+def require_weights(weights: Sampling, roles: Roles, strata: Strata) -> None:
+    """Refuse settings of weights that cannot be satisfied.
+
+    Raises
+    ------
+    JobError
+        No column has weights; or they are published unchanged, which makes them a
+        stratum, and strata are to be merged.
+    """
+    if list_written_keys(weights) and not roles.weight:
+        raise JobError(
+            "[weights] is given, and no column has the role weight.",
+            fix='name that of the sampling weights, under [roles]: weight = "NAME"; '
+            "or leave the section out.",
+        )
+    if weights.published == "as is" and strata.small == "merge":
+        raise JobError(
+            '[weights] published = "as is" makes groups within equal weights, and '
+            '[strata] small = "merge" would publish records with those of others.',
+            fix='set published = "group mean" under [weights], or small = "refuse" or '
+            '"drop" under [strata].',
+        )
+
+
+def require_solvers(
+    privacy: Privacy, partition: MethodSection, aggregation: MethodSection
+) -> None:
+    """Refuse a solver that is unknown, or that does not take its section's model.
+
+    Its installation is checked later, because a job is valid on every machine.
+
+    Raises
+    ------
+    UnknownNameError, JobError
+        The message names the section, and the solvers that take the model.
+    """
+    for section, name, title in _list_solvers(privacy, partition, aggregation):
+        from aggopt.models import MODELS
+        from aggopt.solvers import SOLVERS, choose
+
+        if SOLVERS.names_own(name):
+            continue  # to read a job runs no code
+        with suppress(SolverError), naming(f"[{section}] solver"):
+            choose(name, *MODELS[title].kinds)
+
+
+def _list_solvers(
+    privacy: Privacy, partition: MethodSection, aggregation: MethodSection
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the section, the solver and the model of each solver that is named."""
+    repair = privacy.repair
+    if repair is not None and repair.solver is not None:
+        model = REPAIRS[repair.method].model
+        if model is not None:
+            yield "privacy", repair.solver, model
+    solver = getattr(partition, "solver", None)
+    if solver is not None and (registered := PARTITIONERS.of(partition).model):
+        yield "partition", solver, registered
+    for section, section_value in (
+        ("aggregation", aggregation),
+        ("aggregation.categories", getattr(aggregation, "categories", None)),
+    ):
+        if isinstance(section_value, UserMethodSection):
+            continue  # of whose model nothing is known before it is loaded
+        if (
+            isinstance(section_value, SolverSection)
+            and section_value.solver is not None
+        ):
+            yield section, section_value.solver, section_value.function
 
 
 class Sections(Section):

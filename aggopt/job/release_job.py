@@ -6,8 +6,7 @@ from typing import Any
 from pydantic import ValidationError as Invalid
 
 from aggopt.errors import AggoptError
-from aggopt.job._file import read_sections
-from aggopt.job._job import Job
+from aggopt.job._job import Job, read_sections
 from aggopt.job.engine_section import find_engine
 from aggopt.job.roles import Roles
 

@@ -19,7 +19,7 @@ from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 
 if TYPE_CHECKING:
     from aggopt.release.figures.figure import Picture
-    from aggopt.release.figures.groups import Sizes
+    from aggopt.release.figures.release_pictures import Sizes
 
 PRIVATE = "private=True draws each record, for you alone."
 
@@ -55,14 +55,14 @@ class Plots:
 
         If k was required within blocks of attributes, it has a panel for each block.
         """
-        from aggopt.release.figures.groups import draw_groups
+        from aggopt.release.figures.release_pictures import draw_groups
 
         audit = self._audit
         counts = (audit.whole,) if audit.scope == "combination" else audit.blocks
         return draw_groups([self._sizes(count) for count in counts], audit.k)
 
     def _sizes(self, count: Count) -> "Sizes":
-        from aggopt.release.figures.groups import Sizes
+        from aggopt.release.figures.release_pictures import Sizes
 
         frame, units = self._masked.frame, self._units
         labels = combine_codes(encode_entries(frame[name]) for name in count.attributes)
@@ -83,9 +83,9 @@ class Plots:
         TableError
             Fewer than ten records have a value.
         """
-        from aggopt.release.figures.before_after import draw_before_after
         from aggopt.release.figures.distributions import make_distribution
         from aggopt.release.figures.records import draw_records
+        from aggopt.release.figures.release_pictures import draw_before_after
 
         original = self._known()
         names = original.roles.quasi_identifier
@@ -136,7 +136,7 @@ class Plots:
 
     def risk(self) -> "Picture":
         """Return the success rates of attacks, compared to chance and k's limit."""
-        from aggopt.release.figures.risk import draw_risk, list_attacks
+        from aggopt.release.figures.release_pictures import draw_risk, list_attacks
 
         if self._measures is None:
             raise TableError(

@@ -10,7 +10,7 @@ import pytest
 from tables import ROLES, job, people
 
 import aggopt
-from aggopt.data.remedies import NOT_AS_THEY_ARE, UNDONE
+from aggopt.data.parsing.parse_text import NOT_AS_THEY_ARE, UNDONE
 from aggopt.errors import AggoptError
 
 TEXT = people().assign(age=np.tile(["low", "middle", "high", "low"], 10))

@@ -13,7 +13,7 @@ from aggopt import Job
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release
-from aggopt.release.audit.unit_compositions import count_linked_units
+from aggopt.release.audit.unprotected_columns import count_linked_units
 
 SECRET = "0123456789abcdef" * 2
 UNITS = {"attributes": OF_UNITS, "published": "pseudonym"}

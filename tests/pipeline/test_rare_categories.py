@@ -14,7 +14,7 @@ import aggopt
 from aggopt import Job
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.pipeline.review.report_data import read_report_data
-from aggopt.release.report.html import render_report
+from aggopt.release.report.release_report import render_report
 
 K = 4
 FREQUENCIES = {"method": "frequencies"}

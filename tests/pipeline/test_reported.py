@@ -27,8 +27,7 @@ from aggopt.pipeline.review.report_data import (
     read_report_data,
 )
 from aggopt.release.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
-from aggopt.release.report.html import render_report
-from aggopt.release.report.release_report import collect_facts
+from aggopt.release.report.release_report import collect_facts, render_report
 from aggopt.release.report.statement import MEASURED, Statement
 from aggopt.solvers import Status
 from aggopt.solvers.certificate import Claim

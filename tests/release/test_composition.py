@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggopt.release.audit.unit_compositions import (
+from aggopt.release.audit.unprotected_columns import (
     count_linked_units,
     describe_linked_units,
 )

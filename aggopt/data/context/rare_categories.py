@@ -54,8 +54,7 @@ class PublishedRareCategories:
     def of(
         cls, counts: I64, released: I64, domain: Domain, k: int
     ) -> "PublishedRareCategories":
-        """Return the rare ones of the categories that `released` (nodes,) records
-        publish.
+        """Return the rare categories that `released` (nodes,) records publish.
 
         `counts` (m,) are the originals by level.
         """

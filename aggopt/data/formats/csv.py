@@ -14,10 +14,9 @@ from aggopt.core.column_names import check_header
 from aggopt.core.memory import require_memory
 from aggopt.core.plural import plural
 from aggopt.core.regular_files import require_no_partition
-from aggopt.data.formats.csv_check import CsvShape, check_csv
+from aggopt.data.formats.csv_check import UTF_8, WIDEST, CsvShape, check_csv
 from aggopt.data.formats.parquet import IN_BLOCKS
 from aggopt.data.formats.registry import Format, RecordBlocks, WriteOptions
-from aggopt.data.formats.text_encoding import UTF_8, WIDEST
 from aggopt.data.parsing.columns import is_text
 from aggopt.data.parsing.infer_text_type import spell_numbers
 from aggopt.data.parsing.parse_text import count_missing_words

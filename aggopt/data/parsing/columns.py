@@ -1,4 +1,4 @@
-"""Compare and count unconverted columns and frames; read them as floats."""
+"""Check and compare unconverted columns and frames; read them as floats."""
 
 from decimal import InvalidOperation
 from typing import Any
@@ -48,3 +48,37 @@ def to_floats(column: nw.Series[Any]) -> Floats:
 def is_text(kind: pa.DataType) -> bool:
     """Whether entries of a type are text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def check_text(frame: nw.DataFrame[Any]) -> None:
+    """Refuse columns with text that is not Unicode.
+
+    Raises
+    ------
+    TableError
+        Some have: bytes of another encoding, or half of a surrogate pair.
+    """
+    wrong = [name for name in frame.columns if not _is_unicode(frame[name])]
+    if wrong:
+        raise TableError(
+            f"Columns with text that is no Unicode: {', '.join(map(repr, wrong))}.",
+            fix="read them again with the encoding in which they were written.",
+        )
+
+
+def _is_unicode(column: nw.Series[Any]) -> bool:
+    import pyarrow as pa
+
+    if column.dtype.is_numeric() or column.dtype.is_temporal():
+        return True
+    try:
+        entries = column.to_arrow()
+    except UnicodeError:
+        return False
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return True  # of mixed types, which is refused when they are written
+    try:
+        entries.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats, is_merging_values
 from aggopt.data.parsing.columns import to_floats
-from aggopt.data.remedies import CHECK, NOT_AS_THEY_ARE, UNDONE
+from aggopt.data.parsing.parse_text import CHECK, NOT_AS_THEY_ARE, UNDONE
 from aggopt.encoding.clock import Clock, Moments
 from aggopt.encoding.iso_text import parse_dates
 from aggopt.errors import TableError, naming

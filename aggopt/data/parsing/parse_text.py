@@ -11,7 +11,6 @@ from aggopt.data.parsing.infer_text_type import (
     spell_numbers,
     strip_blanks,
 )
-from aggopt.data.remedies import NOT_AS_THEY_ARE
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input
 from aggopt.job.roles import Roles
@@ -117,3 +116,14 @@ def blank_non_numbers(column: pa.ChunkedArray, csv_format: Input) -> pa.ChunkedA
     entries = strip_blanks(column)
     numeric = pc.fill_null(spell_numbers(entries, csv_format), False)
     return pc.if_else(numeric, entries, pa.scalar(""))
+
+
+UNDONE = (
+    "Published as it is (confidential, other), what others know of a person undoes k."
+)
+NOT_AS_THEY_ARE = (
+    "make them numbers; if they are categories, or text that spells dates, say so under"
+    ' [attributes.NAME], with kind = "nominal", an order or a tree, or kind = "date"; '
+    f"or drop them, as identifier. {UNDONE}"
+)
+CHECK = "`aggopt check` says what that would do."

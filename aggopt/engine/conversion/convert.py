@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aggopt.core.column_names import require_no_numbers
-from aggopt.data.formats.text_encoding import UTF_8
+from aggopt.data.formats.csv_check import UTF_8
 from aggopt.data.readers.csv_dialect import find_separator
 from aggopt.engine.conversion.column_plan import ColumnPlan, plan_columns
 from aggopt.engine.conversion.column_text import COMMA, POINT, ColumnText

@@ -18,15 +18,13 @@ from aggopt.release.audit.missing import MissingChanges, count_compatible
 from aggopt.release.audit.originals import Originals
 from aggopt.release.audit.partial_audit import Combinations, audit_part, merge_audits
 from aggopt.release.audit.result import Audit as Audit
-from aggopt.release.audit.unit_compositions import (
-    count_linked_units,
-    describe_linked_units,
-)
 from aggopt.release.audit.unprotected_columns import (
     Counting,
     UnprotectedColumns,
     add_sufficient_columns,
+    count_linked_units,
     count_unprotected,
+    describe_linked_units,
     find_identifying_columns,
 )
 

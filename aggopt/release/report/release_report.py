@@ -13,7 +13,8 @@ from aggopt.release.audit.audit import Audit
 from aggopt.release.files.output_paths import require_html
 from aggopt.release.files.staging import Staging, check_places
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.html import render_report
+from aggopt.release.report.page import fill_template
+from aggopt.release.report.sections.registry import REPORT_SECTIONS
 from aggopt.release.report.statement import (
     Statement,
     make_facts,
@@ -122,3 +123,15 @@ def write_page(facts: Facts, to: Path, *, overwrite: bool) -> Path:
         public = to if facts.private is None else ()
         staging.commit(to, public=public, overwrite=overwrite)
     return to
+
+
+def render_report(facts: Facts) -> str:
+    """Return the page: for the public, unless the facts have a private part."""
+    facts = facts.shown
+    contents = [(each, each.content(facts)) for each in REPORT_SECTIONS.values()]
+    return fill_template(
+        "report.html",
+        title=facts.title,
+        facts=facts,
+        sections=[pair for pair in contents if pair[1] is not None],
+    )

@@ -10,12 +10,12 @@ from tables import job, people
 import aggopt
 from aggopt.errors import UnknownNameError
 from aggopt.measure.safe_figures import Shares, estimate_density
-from aggopt.release.figures.calendar import (
+from aggopt.release.figures.distributions import (
     STEPS,
     compute_calendar_edges,
     format_moments,
+    make_distribution,
 )
-from aggopt.release.figures.distributions import make_distribution
 
 DAY = 86400
 

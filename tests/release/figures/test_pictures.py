@@ -10,7 +10,6 @@ from tables import job
 
 import aggopt
 from aggopt.measure.safe_figures import Density, Shares
-from aggopt.release.figures.before_after import draw_before_after
 from aggopt.release.figures.correlations import MOST, draw_correlation_changes
 from aggopt.release.figures.distributions import Distribution
 from aggopt.release.figures.figure import (
@@ -21,8 +20,12 @@ from aggopt.release.figures.figure import (
     make_panels,
     shorten_label,
 )
-from aggopt.release.figures.groups import MOST as MOST_BLOCKS
-from aggopt.release.figures.groups import Sizes, draw_groups
+from aggopt.release.figures.release_pictures import MOST as MOST_BLOCKS
+from aggopt.release.figures.release_pictures import (
+    Sizes,
+    draw_before_after,
+    draw_groups,
+)
 from aggopt.release.figures.tradeoff import Series, add_series_legend, draw_tradeoff
 from aggopt.release.plots import Plots
 

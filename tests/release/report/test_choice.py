@@ -6,8 +6,7 @@ import pytest
 from reading import Reader, table
 
 import aggopt
-from aggopt.release.report.html import render_report
-from aggopt.release.report.release_report import collect_facts
+from aggopt.release.report.release_report import collect_facts, render_report
 
 CAPTION = "Share of records linked one to one, against information lost"
 

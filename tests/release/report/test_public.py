@@ -13,8 +13,7 @@ from aggopt.core.not_pickled import NotPickled
 from aggopt.data.table import Table
 from aggopt.measure import assess
 from aggopt.measure.safe_figures import round_edges
-from aggopt.release.report.html import render_report
-from aggopt.release.report.release_report import collect_facts
+from aggopt.release.report.release_report import collect_facts, render_report
 
 N = 200
 LOW, HIGH = -41237.5, 98765.25  # of income: nobody else has such a number

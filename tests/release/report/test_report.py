@@ -17,8 +17,7 @@ from tables import MDAV, job, people, promising, salaried, wide, wide_job
 
 import aggopt
 from aggopt.errors import TableError
-from aggopt.release.report.html import render_report
-from aggopt.release.report.release_report import collect_facts
+from aggopt.release.report.release_report import collect_facts, render_report
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import Claim
 

@@ -7,8 +7,7 @@ import pytest
 from tables import job, people
 
 import aggopt
-from aggopt.release.report.html import render_report
-from aggopt.release.report.release_report import collect_facts
+from aggopt.release.report.release_report import collect_facts, render_report
 from aggopt.release.report.sections.registry import REPORT_SECTIONS
 
 
