@@ -22,7 +22,7 @@ def off_whole(*shares: Floats, upper: float = inf) -> float:
 
     >>> off_whole(np.array([0.0, 0.25, 3.0]))
     0.25
-    >>> off_whole(np.array([0.0, 3.0]), most=1)
+    >>> off_whole(np.array([0.0, 3.0]), upper=1)
     2.0
     """
     every = np.concatenate([np.ravel(share) for share in shares])
