@@ -1,5 +1,7 @@
 """k counts units: households, whose records are masked once or grouped apart."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -279,9 +281,32 @@ def test_a_column_that_numbers_units_is_refused_where_k_would_count_records():
         "records, of which a group may have those of one alone."
     )
     assert fix == (
-        'let k count units: unit = ["household"] under [roles], and attributes, all '
-        "quasi-identifiers, under [units]; or leave the column out of the table."
+        'let k count units, with unit = ["household"] under [roles] and attributes = '
+        f"{json.dumps(OF_UNITS)} under [units]; or list the column as drop."
     )
+
+
+def test_a_column_of_words_is_to_be_dropped_or_a_stratum_before_it_is_a_unit():
+    frame = members()
+    frame["household"] = [f"House of {chr(65 + h % 24)}" for h in frame["household"]]
+    problem, fix = refusal(frame, OF_UNITS, unit=False)
+    assert "values of 'household' are of several records each" in problem
+    assert fix == (
+        "list the column as drop; as stratum, if it is to be published, as a region; "
+        "or, if each entry is one household or firm, let k count these, with unit = "
+        f'["household"] under [roles] and attributes = {json.dumps(OF_UNITS)} under '
+        "[units]."
+    )
+    privacy = {"k": 3}
+    for role in ("drop", "stratum", "unit"):  # each way leads to a release
+        roles = {"quasi-identifier": OF_UNITS, role: ["household"]}
+        roles["drop"] = [
+            name for name in frame if name not in (*OF_UNITS, *roles.get(role, ()))
+        ] + (["household"] if role == "drop" else [])
+        units = {"units": {"attributes": OF_UNITS}} if role == "unit" else {}
+        strata = {"strata": {"small": "drop"}} if role == "stratum" else {}
+        job = aggopt.Job(roles=roles, privacy=privacy, **units, **strata)
+        assert aggopt.mask(frame, job).audit.holds
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Requirements of at least k units for each combination of values."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from aggopt.core.plural import plural
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits, find_undeclared_units
+from aggopt.data.readers.column_profile import are_codes
 from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.job import Job
@@ -34,8 +36,22 @@ def require_units_declared(job: Job, table: Table) -> None:
         f"{several} values of {name!r} are of several records each, in which all "
         "quasi-identifiers are the same: as of households. k would count their "
         "records, of which a group may have those of one alone.",
-        fix=f'let k count units: unit = ["{name}"] under [roles], and attributes, all '
-        "quasi-identifiers, under [units]; or leave the column out of the table.",
+        fix=_remedy(name, job, codes=are_codes(table.frame[name].to_arrow())),
+    )
+
+
+def _remedy(name: str, job: Job, *, codes: bool) -> str:
+    """Return what to do with a column that may tell units: words are seldom units."""
+    column, masked = (
+        json.dumps(names, ensure_ascii=False)
+        for names in ([name], job.roles.quasi_identifier)
+    )
+    units = f"unit = {column} under [roles] and attributes = {masked} under [units]"
+    if codes:
+        return f"let k count units, with {units}; or list the column as drop."
+    return (
+        f"list the column as drop; as stratum, if it is to be published, as a region; "
+        f"or, if each entry is one household or firm, let k count these, with {units}."
     )
 
 
