@@ -188,8 +188,9 @@ def require_few(domain: Domain, counts: I64) -> None:
     if domain.kind == "nominal" and m > max(2, n / 2):
         raise TableError(
             f"There are {m} different values among {n} records, as of an identifier.",
-            fix="leave the column out, or give a tree or an order of its values; of "
-            'text that spells dates, as 2020-12-31, write kind = "date".',
+            fix='list the column as drop; or, in a job, write rare = "avoid", which '
+            "publishes its frequent values alone, or a tree or an order of its values; "
+            'of text that spells dates, as 2020-12-31, write kind = "date".',
         )
 
 

@@ -224,7 +224,7 @@ class Job(Sections):
         """
         sections = {}
         for name, attribute in self.attributes.items():
-            with naming(f"Column {name!r}"):
+            with naming(f"Column {name!r}", name):
                 sections[name] = attribute.contained()
         return self.model_copy(update={"attributes": sections}).loaded()
 

@@ -284,7 +284,11 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
         written = list_written_keys(self)
         for name, needs in _needs().items():
             if name in written and not self.asked & set(needs):
-                raise ValueError(f"{name} is given, but no {' or '.join(needs)}")
+                needed = " or ".join(needs)
+                raise JobError(
+                    f"[privacy]: {name} is given, but no {needed}.",
+                    fix=f"leave {name} out, or promise {needed}, too.",
+                )
         for model in REQUIREMENTS.values():
             model.check(self)
         if self.scope == "blocks" and self.asked - {OF_RECORDS}:
@@ -302,8 +306,9 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
                 list_written_keys(treatment) & set(model.treatment.model_fields)
             ):
                 if model.name not in self.asked:
-                    raise ValueError(
-                        f"{key} is given for {name!r}, but no {model.name}"
+                    raise JobError(
+                        f"[privacy]: {key} is given for {name!r}, but no {model.name}.",
+                        fix=f"leave {key} out, or promise {model.name}, too.",
                     )
 
 
@@ -318,7 +323,8 @@ def require_counted(privacy: Privacy, weight: str | None) -> None:
     limited = [key for key in ("risk", "average_risk") if getattr(privacy, key)]
     if weight is not None and limited:
         raise JobError(
-            f"{' and '.join(limited)} under [privacy] count each record once, and "
+            f"{' and '.join(limited)} under [privacy] "
+            f"{'counts' if len(limited) == 1 else 'count'} each record once, and "
             f"{weight!r} says how many of the population each record stands for.",
             fix=f"leave {' and '.join(limited)} out: choose k, by which the risk of a "
             "record in the sample is at most 1/k, and read the risk by weights that "

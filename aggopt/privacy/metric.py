@@ -52,8 +52,9 @@ class Metric:
         if self.distance == "hierarchical" and self.tree is None:
             raise JobError(
                 "The hierarchical distance needs a tree.",
-                fix='pass tree={"lung": ["asthma", "flu"], "heart": ["attack"]}, or '
-                'distance="equal".',
+                fix='give a tree, tree={"lung": ["asthma", "flu"], "heart": ["attack"]}'
+                " (in a job, under [privacy.confidential.NAME], tree = { lung = "
+                '["asthma", "flu"], heart = ["attack"] }); or choose distance="equal".',
             )
         if self.bins == "rank" and self.distance != "ordered":
             raise JobError(

@@ -67,7 +67,8 @@ def test_no_advice_of_the_package_is_another_role():
 def test_of_text_that_tells_most_apart_it_is_said_how_dates_are_read():
     days = people().assign(age=pd.date_range("2020", periods=40).astype(str))
     assert refusal(days).endswith(
-        "To fix: leave the column out, or give a tree or an order of its values; of "
+        'To fix: list the column as drop; or, in a job, write rare = "avoid", which '
+        "publishes its frequent values alone, or a tree or an order of its values; of "
         'text that spells dates, as 2020-12-31, write kind = "date".'
     )
     asked = job(attributes={"age": {"kind": "date"}})

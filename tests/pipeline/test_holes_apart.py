@@ -58,14 +58,14 @@ def exact(k, **of):
 
 
 @pytest.mark.parametrize(
-    ("sex", "k", "problem"),
+    ("sex", "k", "problem", "slack"),
     [
-        ("aaaabbbccc", 4, "2 levels of 3 have fewer than k = 4 records"),
-        ("aaaaabbbbc", 4, "1 level of 3 have fewer than k = 4 records"),
-        ("aaaaaaaaab", 3, "1 level of 2 have fewer than k = 3 records"),
+        ("aaaabbbccc", 4, "2 levels of 3 have fewer than k = 4 records", "3 records"),
+        ("aaaaabbbbc", 4, "1 level of 3 have fewer than k = 4 records", "1 record"),
+        ("aaaaaaaaab", 3, "1 level of 2 have fewer than k = 3 records", "1 record"),
     ],
 )
-def test_levels_that_too_few_have_are_counted_without_holes(sex, k, problem):
+def test_levels_that_too_few_have_are_counted_without_holes(sex, k, problem, slack):
     frame = persons(len(sex), share=0.0).assign(sex=list(sex))
     frame.loc[10:12] = frame.loc[:2].assign(sex=None).to_numpy()
     for missing in (FILL, {}):
@@ -76,7 +76,7 @@ def test_levels_that_too_few_have_are_counted_without_holes(sex, k, problem):
             f"'sex': {problem}, and cannot be published just as often."
         )
         assert error.value.fix == (
-            "allow a slack of 1 record or more, or leave slack out and name a price, "
+            f"allow a slack of {slack} or more, or leave slack out and name a price, "
             "where the method takes one, under [aggregation.categories]."
         )
 

@@ -96,7 +96,7 @@ def test_levels_that_are_possible_each_and_not_together():
     )
     said = refusal([2, 2, 2, 2, 2, 10], 5, 2)
     assert said.problem.endswith("of 20 records, those have 8 to 12.")
-    assert said.fix.startswith("allow a larger slack, or leave slack out and name a")
+    assert said.fix.startswith("allow a slack of 3 records or more, or leave slack")
 
 
 def test_of_cells_a_slack_above_0_says_nothing_of_levels():

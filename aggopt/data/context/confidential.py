@@ -36,6 +36,9 @@ from aggopt.privacy.metric import Metric
 from aggopt.privacy.requirement import Check, Requirement
 from aggopt.privacy.value_levels import assign_levels
 
+NO_LEVELS = (
+    "leave levels out under [privacy.confidential.NAME]: l then counts different values"
+)
 COMPARED = (
     'say how they are compared: order = ["low", "middle", "high"], distance = "equal", '
     'or distance = "hierarchical" with a tree; under [privacy.confidential.NAME]. '
@@ -160,7 +163,8 @@ class _Column:
             missing=self.treatment.missing,
         )
         if metric.distance != "equal":
-            _require_no_dates(self.values, f"the {metric.distance} distance")
+            way = f"the {metric.distance} distance"
+            _require_no_dates(self.values, way, '; or choose distance = "equal"')
         if metric.distance == "ordered" and order is None:
             _require_numbers(self.values)
         distance = metric.of(self.values.all, self.codes)
@@ -173,8 +177,14 @@ class _Column:
                 "levels are of numbers, and what is missing has none.",
                 fix='leave out levels or missing = "own value".',
             )
-        _require_no_dates(self.values, "levels")
-        _require_numbers(self.values)
+        _require_no_dates(self.values, "levels", f"; or {NO_LEVELS}")
+        words = self.values.count(_is_word)
+        if words:
+            raise TableError(
+                f"{words} of {len(self.values.which)} values are no numbers, and "
+                "levels are of numbers.",
+                fix=f"recode them as numbers; or {NO_LEVELS}.",
+            )
         numbers = np.array(self.values.distinct.tolist())
         if numbers.dtype == object or len(np.unique(numbers)) < len(numbers):
             raise TableError(
@@ -208,19 +218,22 @@ def _to_typed_array(distinct: Entries) -> npt.NDArray[Any]:
     return distinct
 
 
-def _require_no_dates(values: Values, way: str) -> None:
+def _require_no_dates(values: Values, way: str, otherwise: str = "") -> None:
     dates = values.count(is_date)
     if dates:
         raise TableError(
             f"{dates} of {len(values.which)} values are dates or times, which {way} "
             "cannot compare.",
-            fix="recode them as numbers, such as days since a day; or, for t, choose "
-            'distance = "equal".',
+            fix=f"recode them as numbers, such as days since a day{otherwise}.",
         )
 
 
+def _is_word(value: object) -> bool:
+    return not isinstance(value, int | float | None)
+
+
 def _require_numbers(values: Values) -> None:
-    words = values.count(lambda value: not isinstance(value, int | float | None))
+    words = values.count(_is_word)
     if words:
         raise TableError(
             f"{words} of {len(values.which)} values are no numbers, and no order is "

@@ -92,7 +92,7 @@ def require_read(columns: Sequence[str], *wishes: Wish | None) -> None:
         fix="name it, for all quasi-identifiers or one by one: delta = { column = "
         f'"{unread[0]}" }}, or delta = {{ attributes = {{ age = {{ column = '
         f'"{unread[0]}" }}, income = 0.1 }} }}; importance likewise. To drop a column '
-        "unread, list it as identifier.",
+        "unread, list it as drop.",
     )
 
 

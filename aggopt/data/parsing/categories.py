@@ -86,7 +86,7 @@ def find_domains(
         numeric = not attribute_type.kind and frame[name].dtype.is_numeric()
         if attribute_type.kind in NUMERIC or numeric:
             continue
-        with naming(f"Column {name!r}"):
+        with naming(f"Column {name!r}", name):
             column = TypedColumn.of(frame[name])
             if name in keep_missing and column.absent.any():
                 column = TypedColumn.of(frame[name][np.flatnonzero(~column.absent)])

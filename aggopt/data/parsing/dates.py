@@ -35,7 +35,7 @@ def parse_date_columns(
     }
     columns = []
     for name, spelling in spellings.items():
-        with naming(f"Column {name!r}"):
+        with naming(f"Column {name!r}", name):
             columns.append(parse_dates(frame[name], spelling))
     return frame.with_columns(*columns) if columns else frame
 
@@ -59,7 +59,7 @@ def find_clocks(
         number = column.dtype.is_numeric() or column.dtype == nw.Boolean
         if name in but or (number and kind != "date"):
             continue
-        with naming(f"Column {name!r}"):
+        with naming(f"Column {name!r}", name):
             typed = TypedColumn.of(column, kind, attribute_type.format)
             if typed.what == MOMENT:
                 moments = Moments.of(typed.series)

@@ -22,7 +22,7 @@ def read_numbers(
     """Return a column as floats (n,); dates as their clock counts, from the first."""
     if name not in clocks:
         return to_floats(frame[name])
-    with naming(f"Column {name!r}"):
+    with naming(f"Column {name!r}", name):
         return clocks[name].numbers(read_moments(frame, name, clocks))
 
 

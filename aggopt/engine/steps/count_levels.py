@@ -106,7 +106,7 @@ def count_levels(number: int, config: RunState) -> int:
         list_missing_attributes(config.job),
     )
     for place, name in enumerate(config.categories):
-        with naming(piece.path.name), naming(f"Column {name!r}"):
+        with naming(piece.path.name), naming(f"Column {name!r}", name):
             declared, holes = types.get(name, AttributeType()), name in attributes
             column = count_values(rows.column(name), declared, holes=holes)
         one = np.zeros(len(column), np.int64)
@@ -127,7 +127,7 @@ def add_levels(config: RunState, schema: pa.Schema) -> RunState:
     types, levels = _list_types(schema, config.job), {}
     for place, name in enumerate(config.categories):
         files = config.all(f"levels of {place}", len(config.pieces))
-        with naming(f"Column {name!r}"):
+        with naming(f"Column {name!r}", name):
             rows = read_buckets(files, [0])
             levels[name] = Levels.of(rows, types.get(name, AttributeType()))
     with_levels = replace(config, levels=levels)
@@ -153,7 +153,7 @@ def iterate_folder_levels(parts: InputFolder, job: Job) -> Iterator[LevelsOrErro
     for name in find_categories(parts.schema, job):
         declared, holes = types.get(name, AttributeType()), name in attributes
         try:
-            with naming(f"Column {name!r}"):
+            with naming(f"Column {name!r}", name):
                 counts = [
                     count_values(piece.read([name]).column(name), declared, holes=holes)
                     for piece in parts.pieces

@@ -82,7 +82,7 @@ def add_clocks(config: RunState) -> RunState:
     """
     clocks = {}
     for place, name in enumerate(config.dates):
-        with naming(f"Column {name!r}"):
+        with naming(f"Column {name!r}", name):
             clocks[name] = _join_clocks(place, config)
     return replace(config, clocks=clocks)
 

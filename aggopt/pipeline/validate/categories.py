@@ -32,6 +32,7 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
     naming,
+    toml_key,
 )
 from aggopt.job import Job, Mean
 from aggopt.pipeline.prepare.cross_table_columns import (
@@ -171,22 +172,39 @@ def require_possible(count: I64, k: int, slack: float) -> None:
     nearness = f"within slack = {slack:g} of as often" if slack else "just as often"
     lacking = np.minimum(count, k - count)  # to none, or to k
     few = int((lacking > slack).sum())
+    enough = plural(_sufficient_slack(count, k), "record")
     if few:
         raise InfeasibleInputError(
             f"{plural(few, 'level')} of {len(count)} have fewer than k = {k} records, "
             f"and cannot be published {nearness}.",
-            fix=f"allow a slack of {plural(int(lacking.max()), 'record')} or more, "
-            f"{price}, under [aggregation.categories].",
+            fix=f"allow a slack of {enough} or more, {price}, under "
+            "[aggregation.categories].",
         )
-    lower = np.where(count <= slack, 0, np.maximum(count - slack, k)).sum()
-    upper = np.where(count + slack >= k, count + slack, 0).sum()
-    if not lower <= count.sum() <= upper:
+    least, most = _total_range(count, k, slack)
+    if not least <= count.sum() <= most:
         raise InfeasibleInputError(
             f"{len(count)} levels cannot all be published {nearness} by groups of k = "
-            f"{k} "
-            f"records: of {count.sum()} records, those have {lower:g} to {upper:g}.",
-            fix=f"allow a larger slack, {price}, under [aggregation.categories].",
+            f"{k} records: of {count.sum()} records, those have {least:g} to {most:g}.",
+            fix=f"allow a slack of {enough} or more, {price}, under "
+            "[aggregation.categories].",
         )
+
+
+def _total_range(count: I64, k: int, slack: float) -> tuple[float, float]:
+    """Return how many records levels (m,) have at least and at most, within a slack."""
+    least = np.where(count <= slack, 0, np.maximum(count - slack, k)).sum()
+    most = np.where(count + slack >= k, count + slack, 0).sum()
+    return float(least), float(most)
+
+
+def _sufficient_slack(count: I64, k: int) -> int:
+    """Return the least whole slack with which groups of k can approximate counts."""
+    slack = int(np.minimum(count, k - count).max(initial=0))
+    while True:
+        least, most = _total_range(count, k, slack)
+        if least <= count.sum() <= most:
+            return slack
+        slack += 1
 
 
 def require_together(job: Job, table: Table, columns: Columns) -> None:
@@ -277,6 +295,11 @@ CATEGORY_CHECKS = (
 
 
 MOST = 0.5  # of the originals: more than half are then in categories of fewer than k
+AVOID = 'rare = "avoid", which publishes frequent values alone'
+BY_TREE = (
+    'a tree, publish = "node" and rare = "avoid", which publish nodes that k originals '
+    "have"
+)
 
 
 def require_rare(job: Job, table: Table) -> None:
@@ -343,14 +366,15 @@ def require_frequent(job: Job, name: str, domain: Domain, counts: I64) -> None:
     treatment = section.rare if section else None
     if treatment == "publish" or publish == "ancestor":  # true of a whole group
         return
+    nodes = count_originals_by_node(counts, domain)
+    none_frequent = (nodes[: domain.m] if publish == "leaf" else nodes).max() < k
     if treatment == "avoid":
-        nodes = count_originals_by_node(counts, domain)
-        if (nodes[: domain.m] if publish == "leaf" else nodes).max() < k:
+        if none_frequent:
             raise InfeasibleInputError(
                 f"{name!r}: no value is had by k = {k} originals, and rare values are "
                 "to be avoided.",
-                fix="drop the attribute, as identifier; give it a tree and publish = "
-                '"node"; or choose a smaller k.',
+                fix='list the column as drop; give it a tree and publish = "node"; or '
+                "choose a smaller k.",
             )
         return
     rare, total = int(counts[counts < k].sum()), int(counts.sum())
@@ -358,7 +382,7 @@ def require_frequent(job: Job, name: str, domain: Domain, counts: I64) -> None:
         raise TableError(
             f"{name!r}: {rare} of {plural(total, 'entry', 'entries')} are values that "
             f"fewer than k = {k} originals have, which masking would publish.",
-            fix="drop the attribute, as identifier, or give it a tree; under "
-            f'[attributes.{name}] rare = "avoid" publishes frequent values alone, and '
-            'rare = "publish" takes the risk.',
+            fix=f"list the column as drop; or, under [attributes.{toml_key(name)}], "
+            f'write {BY_TREE if none_frequent else AVOID}, or rare = "publish", which '
+            "takes the risk.",
         )
