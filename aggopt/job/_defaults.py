@@ -29,7 +29,8 @@ def choose_partition(
         return job, ()
     from aggopt.partition import recommend
 
-    k, limit = job.privacy.k, partition.time_limit
+    k = job.privacy.k
+    limit = partition.time_limit
     recommendation = recommend(n, d, k, limit, distinct=distinct(), weighted=weighted)
     unchanged_keys = {"attributes": partition.attributes, "weights": partition.weights}
     keys = {

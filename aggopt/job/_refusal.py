@@ -73,7 +73,8 @@ def _make_form_error(
     """Return the error of a key that takes several forms; None for other keys."""
     if first["type"] == "extra_forbidden":
         return None
-    section, key = place[:1], place[2:3]
+    section = place[:1]
+    key = place[2:3]
     if section == ["aggregation"]:
         for wish in ("delta", "importance"):
             if wish in place:
@@ -174,7 +175,8 @@ def _make_treatment_error(place: list[str], wrong: Any) -> JobError:
     what = "is empty"
     if deepest["type"] != "too_short":
         what = f"{'names' if inside else 'is'} {format_entry(deepest['input'])}"
-    where, key = ".".join(place[:3]), place[3]
+    where = ".".join(place[:3])
+    key = place[3]
     return JobError(f"[{where}] {key} {what}.", fix=_WRITTEN[key])
 
 

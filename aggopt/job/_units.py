@@ -56,7 +56,8 @@ def require_units(units: Units, roles: Roles, privacy: Privacy) -> None:
         )
     for name in units.attributes:
         require_known("quasi-identifier", name, roles.quasi_identifier)
-    count, d = len(units.attributes), len(roles.quasi_identifier)
+    count = len(units.attributes)
+    d = len(roles.quasi_identifier)
     if count > len(set(units.attributes)):
         raise JobError(
             "[units] attributes names a quasi-identifier twice.", fix="name each once."

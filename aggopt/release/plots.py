@@ -64,7 +64,8 @@ class Plots:
     def _sizes(self, count: Count) -> "Sizes":
         from aggopt.release.figures.release_pictures import Sizes
 
-        frame, units = self._masked.frame, self._units
+        frame = self._masked.frame
+        units = self._units
         labels = combine_codes(encode_entries(frame[name]) for name in count.attributes)
         if units is not None:
             labels = np.unique(np.stack([labels, units]), axis=1)[0]
@@ -124,7 +125,8 @@ class Plots:
         """Return the attributes that are numbers (n,), by name, before and after."""
         from aggopt.release.figures.distributions import read_plain_numbers
 
-        original, frame = self._known(), self._masked.frame
+        original = self._known()
+        frame = self._masked.frame
         before = {name: read_plain_numbers(original, name) for name in original.numeric}
         after = {
             name: read_plain_numbers(self._masked, name) for name in original.numeric

@@ -177,7 +177,8 @@ class Release(EqualByField):
     @property
     def plot(self) -> Plots:
         """Pictures of the release: `release.plot.groups()`, `.before_after("age")`."""
-        masked, original = self.masked, self.original.value
+        masked = self.masked
+        original = self.original.value
         sources = (self.audit, self.measures, self.job, self.units)
         return Plots(masked, original, *sources)
 

@@ -155,7 +155,8 @@ class _Column:
 
     def distance(self) -> Distance:
         """Return the distance between values, by the job's settings."""
-        order, tree = self.treatment.order, self.treatment.tree
+        order = self.treatment.order
+        tree = self.treatment.tree
         metric = Metric(
             str(self.treatment.distance),
             order=None if order is None else [self.entry(value) for value in order],

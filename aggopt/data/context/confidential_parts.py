@@ -17,7 +17,8 @@ from aggopt.job import Privacy
 from aggopt.privacy.requirement_of_part import OfPart
 
 MOST = 2_000_000  # values of an attribute: some hundred bytes each, in each process
-VALUE, COUNT = "value", "count"
+VALUE = "value"
+COUNT = "count"
 
 
 def count_entries(column: pa.ChunkedArray) -> pa.Table:

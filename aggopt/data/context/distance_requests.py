@@ -42,7 +42,8 @@ def resolve_request(
         _read_column(by_name[a], table, Z[:, j], name) for j, a in enumerate(names)
     ]
     values = np.stack(columns, axis=1)
-    low, high = values < 0, values > MOST[name]
+    low = values < 0
+    high = values > MOST[name]
     bounds = "below 0" if np.isinf(MOST[name]) else f"below 0 or above {MOST[name]:g}"
     count = int((low | high).any(axis=1).sum())
     if count:

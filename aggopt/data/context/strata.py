@@ -133,7 +133,8 @@ def stratify(table: Table, job: Job) -> tuple[Table, RecordStrata | None]:
     few = sizes < job.privacy.k
     if not few.any():
         return table, RecordStrata(labels)
-    small, records = int(few.sum()), int(sizes[few].sum())
+    small = int(few.sum())
+    records = int(sizes[few].sum())
     if job.strata.small == "refuse":
         raise make_small_strata_error(
             small,

@@ -49,8 +49,10 @@ class Structure:
         panel: dict[str, list[str]] = {}
         n = len(table)
         for name, other in permutations(complete, 2):
-            unit, values = complete[name], complete[other]
-            m, width = different[name], different[other]
+            unit = complete[name]
+            values = complete[other]
+            m = different[name]
+            width = different[other]
             if not LEAST <= m <= n - SHARED:
                 continue
             if width > 1 and _is_constant(unit, values, m):

@@ -142,7 +142,8 @@ def _require_constant(
     table: Table, unit: Labels, first: Labels, names: Sequence[str]
 ) -> None:
     """Refuse attributes of these names, and strata, that vary within a unit."""
-    every, X = table.roles.quasi_identifier, table.matrix()
+    every = table.roles.quasi_identifier
+    X = table.matrix()
     strata = table.roles.stratum
     codes = [TypedColumn.of(table.frame[name]).coded[0] for name in strata]
     columns = [*X[:, [every.index(name) for name in names]].T, *codes]
@@ -174,7 +175,8 @@ def find_undeclared_units(table: Table) -> tuple[str, Labels] | None:
     theirs with another, and not all as often, as where a table is there twice.  None
     without such a column, or if units are named.
     """
-    roles, X = table.roles, table.matrix()
+    roles = table.roles
+    X = table.matrix()
     for name in () if roles.unit else (*roles.identifier, *roles.other):
         unit = _guess_units(table.frame[name])
         if unit is None:

@@ -93,7 +93,9 @@ def _find_open_quote(stream: TextIO, csv_format: Input) -> int:
             if quoted:
                 place, quoted = _find_end_of_quoted(line, place)
             elif line[place] == '"':
-                opened, quoted, place = number, True, place + 1
+                opened = number
+                quoted = True
+                place += 1
             else:
                 end = line.find(csv_format.separator, place)
                 place = len(line) if end < 0 else end + 1
@@ -122,13 +124,17 @@ def _count_records(widths: Counter[int], columns: int) -> int:
 def _check_lines(
     path: Path, lines: Iterator[list[str]], names: tuple[str, ...], csv_format: Input
 ) -> CsvShape:
-    records, spanning, ragged, first = 0, 0, 0, 0
+    records = 0
+    spanning = 0
+    ragged = 0
+    first = 0
     for entries in lines:
         if not entries and len(names) > 1:
             continue  # an empty line
         records += 1
         if len(entries or [""]) != len(names):
-            ragged, first = ragged + 1, first or records
+            ragged += 1
+            first = first or records
         spanning += sum("\n" in entry or "\r" in entry for entry in entries)
     if ragged:
         do = "does" if ragged == 1 else "do"
@@ -172,7 +178,9 @@ def _allow_long_entries() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-UTF_8, CP1252, LATIN_1 = "utf-8", "cp1252", "latin-1"
+UTF_8 = "utf-8"
+CP1252 = "cp1252"
+LATIN_1 = "latin-1"
 _CALLED = {UTF_8: "UTF-8", CP1252: "cp1252", LATIN_1: "Latin-1"}
 _BLOCK = 2**20  # bytes
 _CONTROLS = bytes(range(0x80, 0xA0))  # of Latin-1; in cp1252 these are letters
@@ -228,7 +236,8 @@ def describe_encoding_error(encoding: str) -> tuple[str, str]:
 
 def _is_utf_8(path: Path) -> bool:
     """Return whether a file is UTF-8 and has letters beyond ASCII."""
-    decoder, beyond = getincrementaldecoder(UTF_8)(), False
+    decoder = getincrementaldecoder(UTF_8)()
+    beyond = False
     try:
         for block in _read_blocks(path):
             decoder.decode(block)

@@ -159,7 +159,8 @@ def _read_entry(cell: Any) -> Any:
 
 def _find_kinds(path: Path, columns: dict[str, list[Any]]) -> dict[str, str]:
     """Return the type of the entries of each column; refuse mixed types."""
-    kinds, mixed = {}, []
+    kinds = {}
+    mixed = []
     for name, values in columns.items():
         counts = {kind: sum(map(test, values)) for kind, test in _KINDS.items()}
         spelled = sum(isinstance(v, str) and v.strip() in MISSING for v in values)
@@ -277,7 +278,8 @@ def _make_cell(sheet: Any, value: Any) -> Any:
     if isinstance(value, float):
         if value != value:  # nan is missing
             return None
-        value, kind = repr(value), "n"
+        value = repr(value)
+        kind = "n"
     elif isinstance(value, str):
         kind = "s"
     else:

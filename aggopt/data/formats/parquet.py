@@ -67,7 +67,8 @@ def check_parquet(path: Path, file: pq.ParquetFile) -> int:
     """
     check_names(list(file.schema_arrow.names))
     require_no_partition(path, file.schema_arrow.names)
-    packed, about = path.stat().st_size, file.metadata
+    packed = path.stat().st_size
+    about = file.metadata
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     pages = sum(group.total_byte_size for group in groups)
     unpacked = max(

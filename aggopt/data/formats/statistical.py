@@ -81,7 +81,8 @@ def read_statistical(path: Path, keep: Collection[str] = ()) -> pa.Table:
         )
         if ranges:
             data |= _read_raw(path, list(ranges), user_missing=True)[0]
-    columns, books = {}, {}
+    columns = {}
+    books = {}
     for name, values in data.items():
         texts = about.variable_value_labels.get(name, {}).items()
         book = Codebook(
@@ -289,7 +290,8 @@ def _is_short(columns: Mapping[str, PreparedColumn], labels: Mapping[str, str]) 
 
 def _prepare(column: pa.ChunkedArray, book: Codebook, ending: str) -> PreparedColumn:
     """Return a column with the codes of its texts, if the file supports them."""
-    kind, has_codes = column.type, bool(book.texts or book.missing) and ending != ".xpt"
+    kind = column.type
+    has_codes = bool(book.texts or book.missing) and ending != ".xpt"
     if is_text(kind):
         entries = column.to_pylist()
         codes = book.encode_texts(entries) if has_codes else None

@@ -42,7 +42,8 @@ def find_encoding_types(
 
 
 def _convert_levels(attribute_type: AttributeType, entry: Entry) -> AttributeType:
-    tree, order = attribute_type.tree, attribute_type.order
+    tree = attribute_type.tree
+    order = attribute_type.order
     if order is not None:
         order = [entry(level) for level in order]
     if tree is not None and not isinstance(tree, str):
@@ -148,11 +149,9 @@ def publish_nodes(
     """
     entries = column if levels is None else levels
     blank = np.isnan(nodes)
-    n, entry_nodes, node = (
-        len(nodes),
-        find_nodes(entries, domain),
-        np.where(blank, 0, nodes),
-    )
+    n = len(nodes)
+    entry_nodes = find_nodes(entries, domain)
+    node = np.where(blank, 0, nodes)
     node = node.astype(np.int64)
     first = np.full(max(len(domain.nodes), entry_nodes.max() + 1), -1)
     first[entry_nodes[::-1]] = np.arange(len(entry_nodes))[::-1]

@@ -13,7 +13,8 @@ from aggopt.errors import TableError
 
 def are_equal_frames(one: nw.DataFrame[Any], other: nw.DataFrame[Any]) -> bool:
     """Return whether two frames of one kind are equal; missing values are equal."""
-    first, second = one.to_native(), other.to_native()
+    first = one.to_native()
+    second = other.to_native()
     if type(first) is not type(second):
         return False
     if one.implementation.is_pyarrow():  # to which nan is never equal

@@ -141,7 +141,8 @@ def _find_power_style(entries: pa.ChunkedArray) -> NumberStyle:
     power = pc.utf8_ltrim(parts.field("power"), "+").cast(pa.int64()).to_numpy()
     rest = pc.utf8_length(parts.field("rest")).to_numpy()
     more = rest > 0
-    large, small = power - rest >= _SOME + more, -power >= _FEW + more
+    large = power - rest >= _SOME + more
+    small = -power >= _FEW + more
     return NumberStyle(
         powers=True,
         usual=bool(((10.0**power < _LEAST) | (10.0**power >= _MOST)).all()),

@@ -105,10 +105,12 @@ def _check_complete(
     holes = []
     for name in names:
         if name in clocks:
-            numbers, missing = read_numbers(frame, name, clocks), 0
+            numbers = read_numbers(frame, name, clocks)
+            missing = 0
         else:
             column = frame[name]
-            numbers, missing = to_floats(column.drop_nulls()), column.null_count()
+            numbers = to_floats(column.drop_nulls())
+            missing = column.null_count()
         missing += int(np.isnan(numbers).sum())
         if name in keep_missing and len(frame) - missing >= fewest:
             missing = 0

@@ -52,7 +52,8 @@ def find_declared_types(
     TableError
         Some have words among numbers, or numbers that no float can be.
     """
-    types, mixed = {}, {}
+    types = {}
+    mixed = {}
     for name, spelling in spellings.items():
         kind = attributes[name].type.kind if name in attributes else None
         number = kind == "numeric" or name in roles.numbers

@@ -18,11 +18,17 @@ from aggopt.encoding.date_format import find_formats
 from aggopt.encoding.iso_text import is_date_text
 from aggopt.job import Input
 
-NOTHING, OTHER = "nothing", "neither numbers nor text"
-WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
-TEXT, DATES, SPELLED_DATES = "text", "dates or times", "dates, spelled as text"
+NOTHING = "nothing"
+OTHER = "neither numbers nor text"
+WHOLE = "whole numbers"
+NUMBERS = "numbers"
+TRUTH = "truth values"
+TEXT = "text"
+DATES = "dates or times"
+SPELLED_DATES = "dates, spelled as text"
 OTHER_DATES = "dates, not as ISO 8601 spells them"
-CATEGORIES, RANKED = "categories", "categories in an order"
+CATEGORIES = "categories"
+RANKED = "categories in an order"
 NAMES = (TRUTH, TEXT, SPELLED_DATES, OTHER_DATES, CATEGORIES, RANKED)
 MANY, NEARLY_ALL = 50, 0.9  # records, and what of them ages and years never fill
 FEW_SHARE = 5  # records: the k of a job that is written for a table
@@ -192,7 +198,8 @@ class NumberProfile:
         same = np.unique(digits, return_counts=True)[1].max() >= ALIKE * len(x)
         dense = different >= DENSE * (span + 1)
         with np.errstate(over="ignore", invalid="ignore"):
-            cents, mean = 100 * x, float(x.mean())
+            cents = 100 * x
+            mean = float(x.mean())
             fine = (np.abs(cents - np.rint(cents)) > 1e-6 * np.abs(x)).mean() > 0.5
         return cls(smallest, mean, smallest >= 0 and bool(same or dense), bool(fine))
 
@@ -202,7 +209,9 @@ def profile_columns(
 ) -> Iterator[ColumnProfile]:
     """Yield the profile of each column; `csv_format` describes text in a CSV file."""
     for field_ in table.schema:
-        name, column, book = field_.name, table[field_.name], read_codebook(field_)
+        name = field_.name
+        column = table[field_.name]
+        book = read_codebook(field_)
         look = (
             _profile_column(name, column)
             if csv_format is None
@@ -226,7 +235,8 @@ def _profile_text(name: str, text: pa.ChunkedArray, csv_format: Input) -> Column
         kind, formats = _classify_words(pc.unique(entries))
         missing = entries.null_count
         words = min(words, parse_column(text, _swap_point(csv_format))[1])
-        counts, blank = _count_entries(entries), _find_blank(entries)
+        counts = _count_entries(entries)
+        blank = _find_blank(entries)
         profile = ColumnProfile(
             name, kind, len(text), missing, counts, words, blank=blank
         )
@@ -251,7 +261,8 @@ def _swap_point(csv_format: Input) -> Input:
 def _profile_column(
     name: str, column: pa.ChunkedArray, *, thousands: bool = False
 ) -> ColumnProfile:
-    kind, n = column.type, len(column)
+    kind = column.type
+    n = len(column)
     if pa.types.is_floating(kind):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
     missing = column.null_count

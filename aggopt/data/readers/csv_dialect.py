@@ -99,7 +99,8 @@ def find_separator(path: Path) -> str:
     """Return what cuts most lines as it cuts the header; of equals, to most numbers."""
     with path.open("rb") as stream:
         read = stream.read(SAMPLE)
-    text, cut = read.decode("utf-8-sig", errors="replace"), len(read) == SAMPLE
+    text = read.decode("utf-8-sig", errors="replace")
+    cut = len(read) == SAMPLE
     return max(SEPARATORS, key=lambda separator: _score_separator(text, separator, cut))
 
 

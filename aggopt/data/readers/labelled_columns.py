@@ -29,7 +29,8 @@ def make_column(
     codes = {value for value in values if value is not None}
     present = {code for code in codes if not book.is_missing_code(code)}
     names = book.names
-    bare, levels = present - names.keys(), _order_codes(codes, book)
+    bare = present - names.keys()
+    levels = _order_codes(codes, book)
     only = replace(book, texts=_select_texts(book, codes))
     if not book.texts or bare == present:
         return _make_plain(values, is_text=is_text), only

@@ -248,7 +248,8 @@ def count_changes(
         Who has no value (n,) in the first and in the second release, by attribute whose
         missing values are filled.
     """
-    one, other = first != NOT_THERE, second != NOT_THERE
+    one = first != NOT_THERE
+    other = second != NOT_THERE
 
     def few(rows: Bool, labels: Labels) -> Few:
         return Few.of(labels[rows], k, None if units is None else units[rows])

@@ -161,7 +161,8 @@ class MissingChanges:
         With the `units` (n,) of these records, those that have a value are counted by
         them.
         """
-        lost, filled = np.isnan(after), np.isnan(before)
+        lost = np.isnan(after)
+        filled = np.isnan(before)
         behind = [
             int(counts[shown].min())
             for columns, labels in groups
@@ -170,7 +171,8 @@ class MissingChanges:
             for shown in [np.bincount(labels, ~lost[:, j]) > 0]
             if shown.any()
         ]
-        suppressed, imputed = (lost & ~filled).sum(axis=0), (filled & ~lost).sum(axis=0)
+        suppressed = (lost & ~filled).sum(axis=0)
+        imputed = (filled & ~lost).sum(axis=0)
         lacking = int((lost | filled).sum())
         return cls(suppressed, imputed, lacking, min(behind, default=None))
 

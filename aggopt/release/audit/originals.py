@@ -87,7 +87,8 @@ class Originals:
         They report attributes in which one record dominates its group, which discloses
         it, and whole numbers that became impossible values.
         """
-        disclosures, impossible = list[str](), list[str]()
+        disclosures = list[str]()
+        impossible = list[str]()
         numbers = self._numbers
         if not numbers:
             return disclosures, impossible
@@ -97,7 +98,9 @@ class Originals:
             counts: dict[str, int] = {}
             for j in filter(spread.__contains__, columns):
                 both = ~(np.isnan(self.before[:, j]) | np.isnan(self.after[:, j]))
-                x, y, name = self.before[both, j], self.after[both, j], repr(names[j])
+                x = self.before[both, j]
+                y = self.after[both, j]
+                name = repr(names[j])
                 values = np.sort(pd.unique(x))
                 if len(values) > 2 and j not in self.dates:  # ones have no size
                     step = float(self.step[j])
@@ -139,7 +142,8 @@ def count_dominated(
     labels = np.unique(labels, return_inverse=True)[1]  # some may have no value
     last = np.lexsort((np.abs(x), labels))
     last = last[np.append(np.diff(labels[last]) > 0, True)]  # the largest of each
-    largest, sizes = np.abs(x[last]), np.bincount(labels)
+    largest = np.abs(x[last])
+    sizes = np.bincount(labels)
     over = largest > share * np.bincount(labels, np.abs(x))
     off = np.abs(sizes * y[last] - x[last])
     near = off <= (1 / share - 1) * largest + sizes * step

@@ -234,7 +234,8 @@ class Audit:
         rare_notes = tuple(
             categories.describe(name, self.k) for name, categories in rare.items()
         )
-        first, notes = (*rare_notes, *self.disclosures), (*rare_notes, *self.notes)
+        first = (*rare_notes, *self.disclosures)
+        notes = (*rare_notes, *self.notes)
         return replace(self, rare=rare, disclosures=first, notes=notes)
 
     def with_linkage(self, privacy: Privacy, linkage: float | None) -> "Audit":

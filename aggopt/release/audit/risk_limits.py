@@ -8,7 +8,9 @@ from aggopt.core.plural import plural
 from aggopt.job import Privacy
 from aggopt.release.audit.counts import Count
 
-RISK, AVERAGE, LINKAGE = "risk", "average_risk", "linkage"
+RISK = "risk"
+AVERAGE = "average_risk"
+LINKAGE = "linkage"
 
 
 @dataclass(frozen=True)

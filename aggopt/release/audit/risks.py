@@ -20,7 +20,8 @@ from aggopt.measure.risk._suda import check_size
 from aggopt.release.audit.counts import combine_codes, encode_entries
 
 Totals = dict[str, Any]
-BEFORE, AFTER = "original", "released"
+BEFORE = "original"
+AFTER = "released"
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +195,8 @@ def count_for_dis(groups: Labels) -> dict[str, int]:
 
 def _measure_dominance(tables: _Both, weights: Floats) -> tuple[Totals, Floats]:
     """Return in how many groups one record holds most, and the share of each."""
-    groups, share = tables.groups[AFTER], tables.job.privacy.dominance
+    groups = tables.groups[AFTER]
+    share = tables.job.privacy.dominance
     largest = risk.dominance(groups, weights)
     totals = {
         "above": share,

@@ -12,7 +12,9 @@ from aggopt.release.audit.counts import Count, describe_small_groups
 from aggopt.release.audit.unchanged import Unchanged
 from aggopt.release.audit.unprotected_columns import UnprotectedColumns
 
-GREEN, AMBER, RED = "green", "amber", "red"
+GREEN = "green"
+AMBER = "amber"
+RED = "red"
 
 
 class Audited(Protocol):
@@ -126,7 +128,8 @@ def _compute_unique_share(columns: UnprotectedColumns) -> tuple[float, float]:
 
 
 def _count_exposed(columns: UnprotectedColumns, k: int) -> str:
-    count, total = columns.count, f"{columns.count.total:,} {columns.count.what}s"
+    count = columns.count
+    total = f"{columns.count.total:,} {columns.count.what}s"
     if count.unique:
         verb = is_or_are(count.unique)
         return f"{count.unique:,} of {total} {verb} unique with {columns.names}"
@@ -158,7 +161,8 @@ def open_risks(audit: Audited) -> Iterator[str]:
 
 def _with_confidential(columns: UnprotectedColumns, k: int, *, also: bool) -> str:
     """Return a sentence on records that become unique with confidential columns."""
-    count, total = columns.count, f"{columns.count.total:,} {columns.count.what}s"
+    count = columns.count
+    total = f"{columns.count.total:,} {columns.count.what}s"
     premise = f"If somebody {'also ' if also else ''}knew {columns.names},"
     if count.unique:
         return f"{premise} {count.unique:,} of {total} would be unique."

@@ -142,7 +142,8 @@ def count_unchanged_values(
     """
     near: Bool = np.abs(Y - X) <= step
     same = np.empty_like(near)
-    differing, members = {}, {}
+    differing = {}
+    members = {}
     for columns, labels in groups:
         for j in columns:
             same[:, j] = _is_identical(X[:, j], labels)
@@ -151,7 +152,8 @@ def count_unchanged_values(
             differs = ~same[:, j] & ~np.isnan(X[:, j])
             differing[names[j]] = _count_groups(labels, differs)
             members[names[j]] = _count_groups(labels, near[:, j] & differs)
-    missing, published = np.isnan(X), ~np.isnan(Y)
+    missing = np.isnan(X)
+    published = ~np.isnan(Y)
     some = ~missing.all(axis=1)
     return Unchanged(
         records=int((some & (near | missing).all(axis=1)).sum()),

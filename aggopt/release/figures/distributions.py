@@ -105,10 +105,8 @@ def _make_from_moments(
     original: Table, released: Table, name: str
 ) -> Distribution | None:
     """Return the distribution of dates in calendar bins, of lengths in round ones."""
-    before, after = (
-        read_plain_numbers(original, name),
-        read_plain_numbers(released, name),
-    )
+    before = read_plain_numbers(original, name)
+    after = read_plain_numbers(released, name)
     if np.isnan(after).all():
         return None
     if not is_date(original.clocks[name]):
@@ -119,7 +117,8 @@ def _make_from_moments(
     )
     if density is None:
         return None
-    ticks, days = format_moments(density.edges), LONG["days"]
+    ticks = format_moments(density.edges)
+    days = LONG["days"]
     in_days = tuple(edge / days for edge in density.edges)
     reach = (
         None

@@ -50,7 +50,8 @@ def draw_against(panel: "Axes", before: F64, after: F64) -> None:
 
 
 def _draw_numbers(panel: "Axes", original: Table, released: Table, name: str) -> None:
-    both, unit = [read_plain_numbers(table, name) for table in (original, released)], ""
+    both = [read_plain_numbers(table, name) for table in (original, released)]
+    unit = ""
     clock = original.clocks.get(name)
     if clock is not None:
         unit = "days" if is_date(clock) else choose_unit(both[1])

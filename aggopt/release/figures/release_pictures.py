@@ -43,8 +43,10 @@ def draw_before_after(distribution: Distribution) -> Picture:
 
 
 def _draw_bins(panel: "Axes", distribution: Distribution, what: Density) -> None:
-    edges, widths = np.array(what.edges), np.array(what.widths)
-    before, after = np.array(what.original), np.array(what.released)
+    edges = np.array(what.edges)
+    widths = np.array(what.widths)
+    before = np.array(what.original)
+    after = np.array(what.released)
     bars = panel.stairs(after / widths, edges, fill=True, color=RELEASED)
     steps = panel.stairs(before / widths, edges, color=ORIGINAL, linewidth=1.5)
     add_legend(panel, (steps, bars), NAMES)
@@ -140,10 +142,8 @@ class Attack:
 
 def list_attacks(assessment: Assessment) -> tuple[Attack, ...]:
     """Return the attacks that were measured on a release."""
-    limit, alone = (
-        round_percent(assessment.linkage_limit),
-        round_percent(assessment.linkage_chance),
-    )
+    limit = round_percent(assessment.linkage_limit)
+    alone = round_percent(assessment.linkage_chance)
     within = f"value within {assessment.safety:g} standard deviations (SDID)"
     return (
         Attack("linked one to one", round_percent(assessment.linkage), alone, limit),

@@ -132,7 +132,8 @@ def _count_differing(written: pa.ChunkedArray, again: pa.ChunkedArray) -> int:
     if len(written) != len(again):
         return len(written)
     if _is_number(written.type) and _is_number(again.type):
-        x, y = _to_floats(written), _to_floats(again)
+        x = _to_floats(written)
+        y = _to_floats(again)
         same = x.view(np.int64) == y.view(np.int64)
         return int((~(same | (np.isnan(x) & np.isnan(y)))).sum())
     pairs = zip(_list_entries(written), _list_entries(again), strict=True)

@@ -185,7 +185,8 @@ class Facts:
 
         Of a CSV file the columns that spell numbers; nan if one is missing.
         """
-        frame, entry = self.released.frame, make_entry_reader(self.job.input.decimal)
+        frame = self.released.frame
+        entry = make_entry_reader(self.job.input.decimal)
         names = self.job.roles.confidential
         values = {name: Values.of(frame[name], entry) for name in names}
         numbers = {

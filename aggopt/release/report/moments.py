@@ -64,10 +64,13 @@ def compute_stratum_means(
     >>> compute_stratum_means(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 1]))
     (array([2., 7.]), array([2, 1]))
     """
-    is_present, m = ~np.isnan(values), int(strata.max()) + 1
-    x, stratum = values[is_present], strata[is_present]
+    is_present = ~np.isnan(values)
+    m = int(strata.max()) + 1
+    x = values[is_present]
+    stratum = strata[is_present]
     w = np.ones(len(x)) if weights is None else weights[is_present]
-    sums, mass = np.bincount(stratum, w * x, m), np.bincount(stratum, w, m)
+    sums = np.bincount(stratum, w * x, m)
+    mass = np.bincount(stratum, w, m)
     means = np.divide(sums, mass, out=np.full(m, np.nan), where=mass > 0)
     return means, np.bincount(stratum, minlength=m)
 
@@ -91,13 +94,12 @@ def _make_row(column: ReportedColumn, weights: F64 | None) -> list[str]:
         return [column.name, *after]
     few = int((~np.isnan(column.before)).sum()) < FEW
     if few:  # a mean and a spread of two give both away
-        before, moved = [""] * len(after), [""] * len(FAR)
+        before = [""] * len(after)
+        moved = [""] * len(FAR)
     else:
         moments = WeightedMoments.of(column.before, weights)
-        before, moved = (
-            _make_cells(column, moments, weights),
-            _count_moved(column, moments),
-        )
+        before = _make_cells(column, moments, weights)
+        moved = _count_moved(column, moments)
     pairs = zip(before, after, strict=True)
     return [column.name, *(cell for pair in pairs for cell in pair), *moved]
 

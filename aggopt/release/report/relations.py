@@ -120,7 +120,8 @@ def draw_regression(outcome: str, y: F64, pair: Related) -> Figure | None:
     if one is None or other is None:
         return None
     (old, error), (new, spread) = one, other
-    rows, cells = [], []
+    rows = []
+    cells = []
     for name, b, s, c, u in zip(pair.names, old, error, new, spread, strict=True):
         ends = (c - NORMAL * u - b) / s, (c + NORMAL * u - b) / s
         common = min(NORMAL, ends[1]) - max(-NORMAL, ends[0])
@@ -144,7 +145,8 @@ def draw_regression(outcome: str, y: F64, pair: Related) -> Figure | None:
 
 def _fit_least_squares(y: F64, columns: dict[str, F64]) -> tuple[F64, F64] | None:
     """Return coefficients and standard errors (p,), without the constant's."""
-    n, p = len(y), len(columns) + 1
+    n = len(y)
+    p = len(columns) + 1
     if not columns or n < p + FEW:
         return None
     X = np.column_stack([np.ones(n), *columns.values()])

@@ -8,7 +8,8 @@ from markupsafe import Markup
 from aggopt.release.report.charts import svg
 from aggopt.release.report.number_format import format_share
 
-WIDE, NARROW = 760, 330
+WIDE = 760
+NARROW = 330
 DIGIT, BETWEEN = 8, 6  # width of one above a column; from one count to the next
 
 
@@ -54,7 +55,8 @@ SLIM = _Layout("narrow", NARROW, 4, 46, 98, 48, (0.0, 0.5, 1.0))  # words above 
 
 
 def _attacks(rows: Sequence[AttackBar], at: _Layout) -> Markup:
-    top, label = 26, "How often attacks succeed"
+    top = 26
+    label = "How often attacks succeed"
     height = top + at.row * len(rows) + 8
 
     def x(part: float) -> float:
@@ -88,7 +90,8 @@ def draw_pairs(
     after: Sequence[float],
 ) -> Markup:
     """Return shares of categories: released as bars, originals as a line across."""
-    left, row = 120, 24
+    left = 120
+    row = 24
     largest = max([*after, *(before or ()), 0.01])
 
     def x(part: float) -> float:
@@ -120,13 +123,18 @@ def draw_columns(
 
     `below` is the text under them.
     """
-    height, top, bottom, left = 190, 20, 40, 10
-    largest, step = max(count for _, count, _ in counts), (NARROW - 18) / len(counts)
+    height = 190
+    top = 20
+    bottom = 40
+    left = 10
+    largest = max(count for _, count, _ in counts)
+    step = (NARROW - 18) / len(counts)
     ground = height - bottom
 
     def each() -> Iterator[Markup]:
         for number, (name, count, allowed) in enumerate(counts):
-            x, y = left + number * step, ground - (ground - top) * count / largest
+            x = left + number * step
+            y = ground - (ground - top) * count / largest
             kind = "rel" if allowed else "risk"
             yield svg.rect(x + 4, y, step - 8, ground - y, kind)
             middle = x + step / 2

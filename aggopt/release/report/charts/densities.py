@@ -8,8 +8,12 @@ from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
 
-WIDTH, HEIGHT = 330, 170
-LEFT, RIGHT, TOP, BOTTOM = 10, 10, 10, 28
+WIDTH = 330
+HEIGHT = 170
+LEFT = 10
+RIGHT = 10
+TOP = 10
+BOTTOM = 28
 CHARACTER = 7.6  # width of one below the axis, about
 FAINT = 0.55  # how opaque open bins are, so that they are seen to be others
 BETWEEN = 8  # from one name to the next, at least

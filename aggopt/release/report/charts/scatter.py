@@ -9,7 +9,8 @@ from markupsafe import Markup
 from aggopt.release.report.charts import svg
 from aggopt.release.report.number_format import format_whole
 
-TOP, BOTTOM = 18, 48
+TOP = 18
+BOTTOM = 48
 ROW = 22  # height of a row of the key
 MARKS = 6  # series of different looks
 LETTER, BOLD, LINE = 7, 8, 14  # width of a letter of a label, in bold, and its height
@@ -175,7 +176,8 @@ def _sides(point: Point, axes: "_Axes") -> Iterator[_Label]:
     """Yield the places of a label: to the right and to the left, above and below."""
     (x, y), wide = axes.of(point), LETTER * len(point.label)
     for base in (y - 8, y + 18):
-        up, down = base - LINE + 3, base + 3
+        up = base - LINE + 3
+        down = base + 3
         yield _Label(x + 9, base, "start", _Box(x + 9, up, x + 9 + wide, down))
         yield _Label(x - 9, base, "end", _Box(x - 9 - wide, up, x - 9, down))
 

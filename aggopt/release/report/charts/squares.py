@@ -6,7 +6,10 @@ from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
 
-WIDTH, LEFT, TOP, ROW = 330, 88, 30, 30
+WIDTH = 330
+LEFT = 88
+TOP = 30
+ROW = 30
 PALE = 0.6  # of the strongest colour: the text on it is to be read
 
 
@@ -23,7 +26,8 @@ def draw_square(
     body = [*_named(names, wide)]
     for i, row in enumerate(values):
         for j, value in enumerate(row):
-            x, y = LEFT + j * wide, TOP + i * ROW
+            x = LEFT + j * wide
+            y = TOP + i * ROW
             if i == j:
                 body.append(svg.rect(x + 1, y + 1, wide - 2, ROW - 2, "diag"))
                 continue
@@ -49,7 +53,8 @@ def _named(names: Sequence[str], wide: float) -> Iterator[Markup]:
     cut = any(len(name) > letters for name in names)
     for j, name in enumerate(names):
         beside = svg.shorten(f"{j + 1} {name}" if cut else name, 11)
-        middle, end = LEFT + (j + 0.5) * wide, TOP + (j + 0.65) * ROW
+        middle = LEFT + (j + 0.5) * wide
+        end = TOP + (j + 0.65) * ROW
         above = str(j + 1) if cut else name
         yield svg.text(middle, 18, above, "tick", anchor="middle", full=name)
         yield svg.text(LEFT - 8, end, beside, "tick", anchor="end", full=name)

@@ -120,7 +120,8 @@ def choose_ticks(low: float, high: float, count: int = 7) -> list[float]:
     [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
     """
     step = round_step(high - low, count)
-    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    first = ceil(low / step - 1e-9)
+    last = floor(high / step + 1e-9)
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 
 

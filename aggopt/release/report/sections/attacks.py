@@ -50,7 +50,8 @@ class Attacks:
 
 def find_attacks(facts: Facts) -> Attacks:
     """Return the attacks of an intruder on the release."""
-    links, guesses = list(_list_linking(facts)), list(_list_guessing(facts))
+    links = list(_list_linking(facts))
+    guesses = list(_list_guessing(facts))
     masked = list(_list_disclosing(facts))
     rows = [*links, *masked, *guesses]
     both = [max(bars, key=lambda bar: bar.gain) for bars in (masked, guesses) if bars]
@@ -68,14 +69,13 @@ def _list_linking(facts: Facts) -> Iterator[AttackBar]:
     measures = facts.measures
     if measures is None:
         return
-    limit, blind = measures["linkage_limit"], round_share(measures["linkage_chance"])
+    limit = measures["linkage_limit"]
+    blind = round_share(measures["linkage_chance"])
     every = "knows all masked attributes of"
     nearest = round_share(measures["dld"])
     yield AttackBar("Nearest record", f"{every} one person", nearest, blind, limit)
-    linked, all_of = (
-        round_share(measures["linkage"]),
-        "knows those of all, matches at best",
-    )
+    linked = round_share(measures["linkage"])
+    all_of = "knows those of all, matches at best"
     yield AttackBar("One-to-one assignment", all_of, linked, blind, limit)
 
 
@@ -153,7 +153,8 @@ def _describe_limits(facts: Facts, guesses: list[AttackBar]) -> Iterator[str]:
     within = " and ".join(facts.job.within)
     all_of = f"records of equal {within}" if within else "the whole table"
     for row in guesses:
-        name, rate = row.name.removeprefix("Guess of "), format_share(row.share)
+        name = row.name.removeprefix("Guess of ")
+        rate = format_share(row.share)
         by_chance = f"{format_share(row.chance)} from {all_of}"
         if row.gain > 0:
             yield (

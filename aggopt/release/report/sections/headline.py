@@ -64,7 +64,9 @@ class Headline:
 
 def make_headline(facts: Facts) -> Headline:
     """Return the head of a report, with the best of the attacks."""
-    audit, seal, attacks = facts.audit, facts.audit.seal, facts.once(find_attacks)
+    audit = facts.audit
+    seal = facts.audit.seal
+    attacks = facts.once(find_attacks)
     return Headline(
         state=seal.state,
         sign=SIGNS[seal.state],
@@ -130,7 +132,8 @@ def _make_links_card(facts: Facts, attacks: Attacks) -> Card:
     Values that are guessed better than by chance follow by name: masked ones, and then
     confidential ones.
     """
-    name, best = "Correct matches", attacks.best
+    name = "Correct matches"
+    best = attacks.best
     guesses = [
         f"{bar.name} {format_share(bar.share)} ({format_share(bar.chance)} by chance)"
         for bar in attacks.values
@@ -159,7 +162,8 @@ def _make_unchanged_card(facts: Facts) -> Card:
 
 
 def _make_loss_card(facts: Facts) -> Card:
-    name, meaning = "Information lost", "of the sum of squares"
+    name = "Information lost"
+    meaning = "of the sum of squares"
     loss = facts.information_loss
     if loss is None:
         return name, NO_FIGURE, TOO_FEW if facts.few else NOTHING
@@ -216,7 +220,8 @@ def _describe_values(facts: Facts) -> str:
 
 
 def _describe_release(facts: Facts) -> Iterator[str]:
-    audit, sizes = facts.audit, facts.sizes
+    audit = facts.audit
+    sizes = facts.sizes
     within = f", each within one {' and '.join(audit.strata)}" if audit.strata else ""
     if audit.scope == "blocks" and len(audit.blocks) > 1:
         groups = f"groups in each of {len(audit.blocks)} blocks of attributes"
@@ -255,7 +260,8 @@ def _describe_choice(facts: Facts) -> Iterator[str]:
 def _describe_change(facts: Facts) -> Iterator[str]:
     if facts.original is None:
         return
-    originals, strata = facts.original.frame, facts.released.frame
+    originals = facts.original.frame
+    strata = facts.released.frame
     columns = [originals[name] for name in facts.names]
     columns += [strata[name] for name in facts.job.roles.stratum]
     before = combine_codes(map(encode_entries, columns))

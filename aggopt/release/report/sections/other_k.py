@@ -44,7 +44,8 @@ def compare_other_k(facts: Facts) -> tuple[str | Figure, ...]:
     may find better ones.  Their figures are of publishable values, as the figures of
     the release are.
     """
-    k, measures = facts.audit.k, facts.measures
+    k = facts.audit.k
+    measures = facts.measures
     why = _explain_absence(facts)
     if why is not None or measures is None:
         return (f"{why} To see what other k cost, run aggopt choose.",)
@@ -83,7 +84,8 @@ def _try_each_k(facts: Facts) -> Iterator[_Tried]:
     for k in sorted({*TRIED, facts.audit.k}):
         if total == 0 or min(map(len, strata)) < k or len(X) < 2 * k:
             continue
-        Y, groups = np.empty_like(X), 0
+        Y = np.empty_like(X)
+        groups = 0
         for rows in strata:
             labels = mdav(X[rows], k, scale="none").labels
             sizes = np.bincount(labels)
@@ -150,7 +152,8 @@ def _draw_map(tried: list[_Tried], here: _Tried) -> Figure:
 
 
 def _describe_point(what: str, point: _Tried, risk: str) -> str:
-    loss, linked = format_share(point.loss), format_share(point.risk)
+    loss = format_share(point.loss)
+    linked = format_share(point.risk)
     return f"{what}, k = {point.k}: {loss} lost, {linked} {risk}"
 
 

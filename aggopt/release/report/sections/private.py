@@ -14,8 +14,11 @@ from aggopt.release.report.number_format import format_figure
 from aggopt.release.report.parts import DataTable, Figure
 from aggopt.release.report.sections.registry import ReportSection
 
-PANELS, POINTS, WORST = 12, 300, 20
-SIDE, EDGE = 330, 34
+PANELS = 12
+POINTS = 300
+WORST = 20
+SIDE = 330
+EDGE = 34
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ def _find_nearest(
     before = [values for values, _ in sides if values is not None]
     if not before:
         return None
-    X, Y = np.array(before).T, np.array([after for _, after in sides]).T
+    X = np.array(before).T
+    Y = np.array([after for _, after in sides]).T
     scale = Scale.of(X)
     away = np.sqrt(
         np.nansum((scale.standardise(X) - scale.standardise(Y)) ** 2, axis=1)

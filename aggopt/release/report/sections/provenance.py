@@ -141,7 +141,8 @@ def format_count(filled: int) -> str:
 
 def _describe_moments(facts: Facts, weighted: str) -> Iterator[tuple[str, str]]:
     """Yield advice on means and variances."""
-    keeps, moved = facts.job.aggregation.keeps, {*facts.filled, *facts.suppressed}
+    keeps = facts.job.aggregation.keeps
+    moved = {*facts.filled, *facts.suppressed}
     names = [name for name in facts.columns if name in moved]
     if len(names) == len(facts.columns):
         return

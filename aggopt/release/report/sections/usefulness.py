@@ -181,7 +181,8 @@ def draw_distribution(
     before = [percent / 100 for percent in shares.what.original]
     original_shares = None if original is None else before
     if isinstance(shares.what, Density):
-        label, edges = f"Distribution of {name}", shares.what.edges
+        label = f"Distribution of {name}"
+        edges = shares.what.edges
         widths = shares.what.widths
         chart = densities.draw_density(
             label, edges, widths, shares.ticks, original_shares, after
