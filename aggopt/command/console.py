@@ -61,6 +61,8 @@ def _escaped(found: re.Match[str]) -> str:
 class _Patient(_Clean):
     """A console whose reader may stop reading: the work is done all the same."""
 
+    ends_blank = False  # whether the last line that was printed is a blank one
+
     def on_broken_pipe(self) -> None:
         """Throw the rest away."""
         _unheard()
@@ -187,11 +189,13 @@ def line(text: str, style: str | None = None) -> None:
     columns = width()
     folded = text if columns is None else wrap_lines(text, columns)
     out.print(folded, markup=False, soft_wrap=True, style=style)
+    out.ends_blank = False
 
 
 def command(text: str) -> None:
     """Print a command to copy: one line, however long."""
     out.print(f"    {text}", markup=False, soft_wrap=True)
+    out.ends_blank = False
 
 
 def table(
@@ -215,9 +219,10 @@ def table(
         cells[0], cells[1:], right=right, width=width(), keys=keys
     )
     if title:
-        line(f"\n{title}", style="bold")
+        line(title if out.ends_blank else f"\n{title}", style="bold")
         shown += "\n"
     out.print(shown, markup=False, soft_wrap=True)
+    out.ends_blank = bool(title)
 
 
 def width() -> int | None:

@@ -101,3 +101,11 @@ def test_an_experiment_fits_and_says_why_cells_failed(aggopt, lab, monkeypatch):
     assert "people 30 mdav p3m failed" in said
     assert said.count("one value cannot keep the variance") == 1
     assert "InfeasibleInputError" not in said
+
+
+def test_one_blank_line_is_between_tables(aggopt, lab):
+    code, out, _ = aggopt("risk", "people.csv", "job.toml")
+    assert code == 0
+    assert "Risk of the original\n" in out
+    assert "\n\nIf others know fewer attributes (records)\n" in out
+    assert "\n\n\n" not in out
