@@ -191,7 +191,7 @@ def template(
                 *_settings(CATEGORY_AGGREGATORS),
             ]
         ),
-        file=quote(str(table)) if folder else table.name,
+        file=quote(str(table)),
         ending="" if folder else find_release_suffix(table),
         of_engine=_ENGINE if folder else indent(_ENGINE, "# "),
         job=job.name,

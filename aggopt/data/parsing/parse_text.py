@@ -71,7 +71,8 @@ def find_declared_types(
             f"Columns that must be numeric have entries that are not ({counts}).",
             fix=f"{NOT_AS_THEY_ARE} For numbers with "
             'a decimal comma set decimal = "," under [input], and leave out points '
-            "between thousands.",
+            "between thousands. All columns need one decimal sign: rewrite those that "
+            "use another.",
         )
     _require_within(spellings, types)
     return types
