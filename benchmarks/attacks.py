@@ -20,7 +20,7 @@ from rich.table import Table
 
 import aggopt
 from aggopt import partition
-from aggopt.command.demo import patients
+from aggopt.command.demo import load_patients
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.release.order import Order
@@ -201,7 +201,7 @@ def two_releases() -> Iterator[Line]:
 
 def intersections() -> Iterator[Line]:
     """Intersect the groups of two releases of the same patients."""
-    X = patients()[["age", "sex", "bmi", "bp"]].to_numpy(float)
+    X = load_patients()[["age", "sex", "bmi", "bp"]].to_numpy(float)
     first = partition.local_search(X, 5, seed=0)
     for name, second in (
         ("another seed", partition.local_search(X, 5, seed=1)),

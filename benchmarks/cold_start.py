@@ -83,7 +83,7 @@ ROWS = {
         "from aggopt.partition import anonymity_first; "
         "anonymity_first(X[:, :4], X[:, 4], 5, 0.2)"
     ),
-    "warm-up": "from aggopt.command.warm_up import compiled; list(compiled())",
+    "warm-up": "from aggopt.command import warm_up; list(warm_up.compile_kernels())",
     "mask, defaults": (
         f"{DIABETES}aggopt.mask(frame, aggopt.Job(roles=roles, privacy={{'k': 5}}))"
     ),

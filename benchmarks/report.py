@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 import aggopt
-from aggopt.command.demo import JOB, patients
+from aggopt.command.demo import JOB, load_patients
 
 ROW = "{:>16} {:>10} {:>10} {:>8} {:>8} {:>12}"
 
@@ -44,7 +44,7 @@ def seconds(what: Callable[[], Any]) -> tuple[float, Any]:
 
 def main() -> None:
     tables = [
-        ("442 x 4", patients(), JOB, 3.0, 100),
+        ("442 x 4", load_patients(), JOB, 3.0, 100),
         ("100,000 x 20", persons(), large(), 10.0, 400),
     ]
     head = ("table", "masking s", "report s", "ratio", "kB", "aims s, kB")

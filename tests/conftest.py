@@ -91,7 +91,7 @@ def width_of_no_terminal():
 def no_lines_of_progress():
     """Print no line of progress, and log none: on a loaded machine each test lasts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(console, "lines", partial(progress.lines, every=HOUR))
+        patch.setattr(console, "print_lines", partial(progress.print_lines, every=HOUR))
         patch.setattr(log, "EVERY", HOUR)
         yield
 

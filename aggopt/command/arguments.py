@@ -13,8 +13,8 @@ from aggopt.errors import JobError
 def require_no_table(context: typer.Context, job: Path | None) -> Path | None:
     """Return the path of a job; refuse that of a table before it is read as one."""
     if job is not None and job.suffix.lower() in list_suffixes():
-        given = (p for p in context.command.params if isinstance(p, TyperArgument))
-        order = " ".join(str(argument.metavar) for argument in given)
+        arguments = (p for p in context.command.params if isinstance(p, TyperArgument))
+        order = " ".join(str(argument.metavar) for argument in arguments)
         raise JobError(
             f"{job.name} is a table by its name, and stands where the job is expected.",
             fix=f"write them in this order: aggopt {context.info_name} {order}.",
@@ -22,7 +22,7 @@ def require_no_table(context: typer.Context, job: Path | None) -> Path | None:
     return job
 
 
-def in_memory(context: typer.Context, table: Any) -> Any:
+def require_in_memory(context: typer.Context, table: Any) -> Any:
     """Return the paths of tables in memory; refuse the parts of one."""
     for path in table if isinstance(table, list) else [table]:
         if path is not None and (path.is_dir() or "*" in path.name):
@@ -44,7 +44,9 @@ _FIXES = {
 FILES = name_suffixes()
 TableFile = Annotated[
     Path,
-    typer.Argument(metavar="TABLE", help=f"A {FILES} file.", callback=in_memory),
+    typer.Argument(
+        metavar="TABLE", help=f"A {FILES} file.", callback=require_in_memory
+    ),
 ]
 TableOrFolder = Annotated[
     Path,
@@ -130,22 +132,22 @@ Trust = Annotated[
 ]
 
 
-def numbers(listed: str, name: str) -> list[float]:
+def parse_numbers(listed: str, name: str) -> list[float]:
     """Return numbers that are separated by commas; refuse what is none."""
     try:
-        return [float(word) for word in words(listed)]
+        return [float(word) for word in split_words(listed)]
     except ValueError:
         raise JobError(
             f"{name} is {listed!r}.", fix="list numbers: 0.2,0.4,0.6."
         ) from None
 
 
-def words(listed: str) -> list[str]:
+def split_words(listed: str) -> list[str]:
     """Return names that are separated by commas."""
     return [word.strip() for word in listed.split(",") if word.strip()]
 
 
-def required(job: Path | None) -> Path:
+def require_job(job: Path | None) -> Path:
     """Return the job that a table is checked with; refuse a table without one."""
     if job is None:
         raise JobError(
@@ -156,7 +158,7 @@ def required(job: Path | None) -> Path:
     return job
 
 
-def require_none(job: Path | None) -> None:
+def require_no_job(job: Path | None) -> None:
     """Refuse a job beside a file of code, which is checked on tables of the laws."""
     if job is not None:
         raise JobError(

@@ -16,9 +16,9 @@ from aggopt.command.arguments import (
     SameOrder,
     TableOrFolder,
     Trust,
-    in_memory,
+    require_in_memory,
     require_no_table,
-    words,
+    split_words,
 )
 from aggopt.command.causes import NO
 from aggopt.errors import JobError
@@ -49,7 +49,7 @@ Suda = Annotated[
 Releases = Annotated[
     list[Path],
     typer.Argument(
-        metavar="MASKED...", help="Two releases or more.", callback=in_memory
+        metavar="MASKED...", help="Two releases or more.", callback=require_in_memory
     ),
 ]
 Originals = Annotated[
@@ -59,7 +59,7 @@ Originals = Annotated[
         "order.",
         default_factory=list,
         show_default=False,
-        callback=in_memory,
+        callback=require_in_memory,
     ),
 ]
 Manifests = Annotated[
@@ -101,10 +101,10 @@ def assess(
     from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.review_release import assess_source
 
-    asked = load_job(read_job_of_release(job), trust)
+    loaded_job = load_job(read_job_of_release(job), trust)
     both = find_release(table, masked, same_order=same_order, private=private)
-    found = assess_source(both, asked)
-    _told(found, show.review, as_json=as_json, holds=found.holds)
+    review = assess_source(both, loaded_job)
+    _print_result(review, show.print_review, as_json=as_json, holds=review.holds)
 
 
 def risk(
@@ -149,24 +149,26 @@ def risk(
 
     path = masked if job is None else job
     require_no_table(context, path)
-    asked = load_job(read_job_of_release(path), trust)
-    own = asked.risk
+    loaded_job = load_job(read_job_of_release(path), trust)
+    defaults = loaded_job.risk
     wanted = Risk(
-        weight=weight or own.weight,
-        unit=tuple(words(unit)) or own.unit,
-        target=tuple(words(target)) or own.target or asked.roles.confidential,
-        suda=suda or own.suda or SIZE,
+        weight=weight or defaults.weight,
+        unit=tuple(split_words(unit)) or defaults.unit,
+        target=tuple(split_words(target))
+        or defaults.target
+        or loaded_job.roles.confidential,
+        suda=suda or defaults.suda or SIZE,
     )
-    wanted.require(asked.roles)
-    asked = asked.model_copy(update={"risk": wanted})
+    wanted.require(loaded_job.roles)
+    loaded_job = loaded_job.model_copy(update={"risk": wanted})
     if job is None:
         _require_release(target=target, same_order=same_order, private=private)
-        found = measure_original_risk(read_original(table, asked), asked)
-        _told(found, show_risk.original, as_json=as_json)
+        risks = measure_original_risk(read_original(table, loaded_job), loaded_job)
+        _print_result(risks, show_risk.print_original_risk, as_json=as_json)
         return
     both = find_release(table, masked, same_order=same_order, private=private)
-    reviewed = assess_source(both, asked)
-    _told(reviewed, show_risk.risk, as_json=as_json, holds=reviewed.holds)
+    reviewed = assess_source(both, loaded_job)
+    _print_result(reviewed, show_risk.print_risk, as_json=as_json, holds=reviewed.holds)
 
 
 def _require_release(**options: Any) -> None:
@@ -216,18 +218,18 @@ def utility(
     from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.utility import measure_utility_of
 
-    asked = load_job(read_job_of_release(job), trust)
+    loaded_job = load_job(read_job_of_release(job), trust)
     both = find_release(table, masked, same_order=same_order, private=private)
-    with console.progress(quiet=as_json) as report:
-        found = measure_utility_of(
+    with console.track_progress(quiet=as_json) as report:
+        measured = measure_utility_of(
             both,
-            asked,
+            loaded_job,
             model=model,
-            weight=weight or asked.risk.weight,
-            strata=words(strata),
+            weight=weight or loaded_job.risk.weight,
+            strata=split_words(strata),
             progress=report,
         )
-    _told(found, show_utility.utility, as_json=as_json)
+    _print_result(measured, show_utility.print_utility, as_json=as_json)
 
 
 def compare(
@@ -250,22 +252,31 @@ def compare(
     from aggopt.release.files.output_paths import ReleaseFiles
 
     tables = [path for path in releases if path.suffix != ".json"]
-    named = [*manifests, *(path for path in releases if path.suffix == ".json")]
-    asked = named or [ReleaseFiles.beside(path).manifest for path in tables]
-    found: Any = None
+    named_manifests = [
+        *manifests,
+        *(path for path in releases if path.suffix == ".json"),
+    ]
+    manifest_paths = named_manifests or [
+        ReleaseFiles.beside(path).manifest for path in tables
+    ]
+    comparison: Any = None
     if without_keys:
         from aggopt.pipeline.review.compare_public import compare_published
 
-        _require_none(original, person)
-        found = compare_published(tables, asked)
+        _require_no_original(original, person)
+        comparison = compare_published(tables, manifest_paths)
     else:
         from aggopt.pipeline.review.compare_with_keys import compare_releases
 
-        found = compare_releases(tables, original, asked, person=person or None)
-    _told(found, show_utility.compared, as_json=as_json, holds=found.holds)
+        comparison = compare_releases(
+            tables, original, manifest_paths, person=person or None
+        )
+    _print_result(
+        comparison, show_utility.print_releases, as_json=as_json, holds=comparison.holds
+    )
 
 
-def _require_none(original: Sequence[Path], person: str) -> None:
+def _require_no_original(original: Sequence[Path], person: str) -> None:
     """Refuse what is not looked at where there are no private keys."""
     if original or person:
         raise JobError(
@@ -274,13 +285,17 @@ def _require_none(original: Sequence[Path], person: str) -> None:
         )
 
 
-def _told(
-    found: Any, shown: Callable[[Any], None], *, as_json: bool, holds: bool = True
+def _print_result(
+    result: Any,
+    show_result: Callable[[Any], None],
+    *,
+    as_json: bool,
+    holds: bool = True,
 ) -> None:
     """Print what was found; end with exit code 1 where the promise does not hold."""
     if as_json:
-        console.as_json(found.to_dict())
+        console.print_json(result.to_dict())
     else:
-        shown(found)
+        show_result(result)
     if not holds:
         raise typer.Exit(NO)

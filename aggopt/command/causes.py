@@ -54,7 +54,7 @@ CAUSES = {
 }
 
 
-def cause_of(code: int) -> str:
+def name_cause(code: int) -> str:
     """Return the cause of an exit code in a word or two.
 
     >>> cause_of(3), cause_of(129)
@@ -65,7 +65,7 @@ def cause_of(code: int) -> str:
     return signal.Signals(code - BY_SIGNAL).name
 
 
-def code_of(error: Exception) -> int:
+def find_exit_code(error: Exception) -> int:
     """Return the exit code of what went wrong."""
     if isinstance(error, AggoptError):
         return error.exit_code
@@ -74,7 +74,7 @@ def code_of(error: Exception) -> int:
     return INTERNAL
 
 
-def help_of_codes() -> str:
+def format_code_help() -> str:
     """Return the help on exit codes; after its mark, lines stay lines."""
     lines = (
         fill(f"{code:3} {cause.meaning}", WIDTH, subsequent_indent="    ")

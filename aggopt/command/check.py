@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from aggopt.command.collect_errors import (
     Obstacle,
-    all_obstacles,
-    hides_names,
-    refused,
-    role_of,
+    collect_obstacles,
+    find_refusal,
+    has_private_names,
+    map_roles,
 )
 from aggopt.command.column_words import Words
-from aggopt.command.missing_policies import policies
-from aggopt.command.proposal import said_of_formats
+from aggopt.command.missing_policies import explain_policies
+from aggopt.command.proposal import describe_date_formats
 from aggopt.core.column_names import count_numeric_names, list_confusable_names
 from aggopt.core.memory import format_size
 from aggopt.core.plural import plural
@@ -55,7 +55,7 @@ COSTLY = 500  # names of a column: fewer take no time that a person would notice
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
+class CheckResult:
     """What was found of a table and a job.
 
     Attributes
@@ -90,13 +90,15 @@ class Checked:
                 }
                 for look, role in self.columns
             ],
-            "obstacles": [asdict(each) for each in self.obstacles],
+            "obstacles": [asdict(obstacle) for obstacle in self.obstacles],
             "notes": list(self.notes),
             **({} if self.needs is None else {"needs": self.needs.to_dict()}),
         }
 
 
-def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked:
+def check_table(
+    path: Path, file: Path, trust: Iterable[str | Path] = ()
+) -> CheckResult:
     """Return what is found of the table at `path` and the job in a file.
 
     `trust` are the files of code that the job may name.
@@ -110,16 +112,20 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
         job = load_job(stated, trust).model_copy(update={"engine": Engine()})
         Job.read(file)  # what would do nothing without an engine
     except AggoptError as error:
-        wrong.append(Obstacle.of(error))
+        wrong.append(Obstacle.from_error(error))
     try:
-        how = stated.input if stated else None
-        table, how = (read_as_text(path, how), how) if how else read_with_dialect(path)
+        text_format = stated.input if stated else None
+        table, text_format = (
+            (read_as_text(path, text_format), text_format)
+            if text_format
+            else read_with_dialect(path)
+        )
     except MemoryLimitError:  # nothing of the job or the table is wrong
         raise
     except AggoptError as error:
-        wrong.append(Obstacle.of(error))
-    if table is None or how is None:
-        return Checked(None, (), tuple(wrong), (), code=wrong[0].code)
+        wrong.append(Obstacle.from_error(error))
+    if table is None or text_format is None:
+        return CheckResult(None, (), tuple(wrong), (), code=wrong[0].code)
     require_few_columns(
         path,
         table.num_columns,
@@ -129,25 +135,31 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     )
     if job is not None:
         require_memory_to_read(len(table), job)
-    seen = tuple(profile_columns(table, how if has_text_entries(path) else None))
+    profiles = tuple(
+        profile_columns(table, text_format if has_text_entries(path) else None)
+    )
     roles = stated.roles if stated else read_stated_roles(file)
-    columns = with_roles(seen, roles, table.column_names)
+    columns = add_roles(profiles, roles, table.column_names)
     if job is None:
-        return Checked(len(table), columns, tuple(wrong), (), code=wrong[0].code)
-    first = refused(path, table, job)
-    found = () if first is None else all_obstacles(path, table, job, first)
-    codes = [each.code for each in wrong] + ([] if first is None else [first.exit_code])
-    notes = tuple(notes_on_columns(columns, job, found, ENCODED * NUMBER * len(table)))
+        return CheckResult(len(table), columns, tuple(wrong), (), code=wrong[0].code)
+    first = find_refusal(path, table, job)
+    obstacles = () if first is None else collect_obstacles(path, table, job, first)
+    codes = [obstacle.code for obstacle in wrong] + (
+        [] if first is None else [first.exit_code]
+    )
+    notes = tuple(
+        list_column_notes(columns, job, obstacles, ENCODED * NUMBER * len(table))
+    )
     published = table.select(
         [look.name for look, _ in columns if look.name not in job.dropped]
     )
     notes += tuple(describe_formulas(published, job.released_input))
     notes += tuple(describe_unsure_limits(job.privacy))
-    notes += tuple(policies(path, table, job, found, seen))
+    notes += tuple(explain_policies(path, table, job, obstacles, profiles))
     if not has_text_entries(path):
-        notes += tuple(_lost_in_csv(table, columns))
-    every = (*wrong, *found)
-    return Checked(len(table), columns, every, notes, code=codes[0] if codes else 0)
+        notes += tuple(_list_names_lost_in_csv(table, columns))
+    every = (*wrong, *obstacles)
+    return CheckResult(len(table), columns, every, notes, code=codes[0] if codes else 0)
 
 
 def require_few_columns(
@@ -166,49 +178,53 @@ def require_few_columns(
         )
 
 
-def notes_on_columns(
+def list_column_notes(
     columns: Iterable[tuple[ColumnProfile, str | None]],
     job: Job,
-    found: Iterable[Obstacle],
+    obstacles: Iterable[Obstacle],
     coordinate: int,
 ) -> Iterator[str]:
     """Yield what a data steward should look at, column by column, and of their names.
 
-    `found` are the obstacles, and `coordinate` is how many bytes each coordinate of
+    `obstacles` are the obstacles, and `coordinate` is how many bytes each coordinate of
     the records takes.
     """
-    refused = {each.column for each in found}
-    kinds = {name: how.type.kind for name, how in job.attributes.items()}
+    refused = {obstacle.column for obstacle in obstacles}
+    kinds = {name: section.type.kind for name, section in job.attributes.items()}
     shown = tuple(columns)
     for look, role in shown:
-        yield from _notes(look, role, job.privacy.k, kinds.get(look.name), coordinate)
-        yield from _of_dates(look, role, job.attributes.get(look.name), refused)
-        yield from _of_no_role(look, role, job.missing.policy)
-        yield from _repeated(look, role, job)
+        yield from _list_notes(
+            look, role, job.privacy.k, kinds.get(look.name), coordinate
+        )
+        yield from _list_date_notes(look, role, job.attributes.get(look.name), refused)
+        yield from _list_missing_notes(look, role, job.missing.policy)
+        yield from _list_repeated_entries(look, role, job)
     yield from list_confusable_names([look.name for look, _ in shown])
 
 
-def with_roles(
-    seen: Iterable[ColumnProfile], stated: Roles | None, names: list[str]
+def add_roles(
+    profiles: Iterable[ColumnProfile], stated: Roles | None, names: list[str]
 ) -> tuple[tuple[ColumnProfile, str | None], ...]:
     """Return the columns that may be shown with their roles, if a job states them.
 
     The job may be refused for another of its sections, or for code that it names.
     """
     if stated is None:
-        return tuple((look, None) for look in seen if not count_numeric_names(names))
-    roles, spelled = role_of(stated), spellings()
-    columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in seen)
-    hidden = hides_names(stated, names)
+        return tuple(
+            (look, None) for look in profiles if not count_numeric_names(names)
+        )
+    roles, spelled = map_roles(stated), map_role_spellings()
+    columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in profiles)
+    hidden = has_private_names(stated, names)
     return tuple(pair for pair in columns if pair[1] or not hidden)
 
 
-def spellings() -> dict[str, str]:
+def map_role_spellings() -> dict[str, str]:
     """Return how a job file spells each field of the roles."""
     return {name: field.alias or name for name, field in Roles.model_fields.items()}
 
 
-def _lost_in_csv(
+def _list_names_lost_in_csv(
     table: pa.Table, columns: Iterable[tuple[ColumnProfile, str | None]]
 ) -> Iterator[str]:
     """Yield which names a release would be refused for, if it were a CSV file."""
@@ -224,7 +240,7 @@ def _lost_in_csv(
             )
 
 
-def _notes(
+def _list_notes(
     look: ColumnProfile, role: str | None, k: int, kind: str | None, coordinate: int
 ) -> Iterator[str]:
     """Yield what a data steward should look at, though it is no obstacle."""
@@ -233,14 +249,14 @@ def _notes(
         yield f"{name} has one value only: it will be kept as it is."
     if role == "quasi-identifier" and look.may_be_codes and kind is None:
         yield f"{name}: {describe_codes(different or 0)}"
-    if role == "quasi-identifier" and kind is None and _may_number_records(look):
+    if role == "quasi-identifier" and kind is None and _is_perhaps_identifier(look):
         yield (
             f"{name}: {different} whole numbers in {look.records - look.missing} "
             "records; if they number records, list it as identifier, which drops it; "
             f'else write kind = "numeric" under [attributes.{toml_key(look.name)}].'
         )
-    named = kind == "nominal" or (kind is None and look.type in NAMES)
-    if role == "quasi-identifier" and named and (different or 0) > COSTLY:
+    is_category = kind == "nominal" or (kind is None and look.type in NAMES)
+    if role == "quasi-identifier" and is_category and (different or 0) > COSTLY:
         size = format_size(coordinate * (different or 0))
         yield (
             f"{name}: each of {different} values is a coordinate of every record, "
@@ -264,24 +280,24 @@ def _notes(
         )
 
 
-def _may_number_records(look: ColumnProfile) -> bool:
+def _is_perhaps_identifier(look: ColumnProfile) -> bool:
     """Whether whole numbers may number records, and are no amounts by their name."""
-    words = Words.of(look.name, look.label)
-    measured = words.quantity or words.confidential
+    words = Words.from_name(look.name, look.label)
+    measured = words.is_quantity or words.is_confidential
     return look.looks_as_numbering and not measured
 
 
-def _of_dates(
+def _list_date_notes(
     look: ColumnProfile,
     role: str | None,
     section: AttributeSection | None,
     refused: Container[str | None],
 ) -> Iterator[str]:
     """Yield how text that spells dates is to be masked as dates, if it is not."""
-    how = section.type if section else AttributeType()
-    if role not in (None, "quasi-identifier") or how.format:
+    attribute_type = section.type if section else AttributeType()
+    if role not in (None, "quasi-identifier") or attribute_type.format:
         return
-    kind, name = how.kind, repr(look.name)
+    kind, name = attribute_type.kind, repr(look.name)
     masked = role is not None and look.name not in refused
     now = " is masked as names" if masked else ""
     where = f"[attributes.{toml_key(look.name)}]"
@@ -293,19 +309,23 @@ def _of_dates(
     if look.type == OTHER_DATES and kind in (None, "date"):
         yield (
             f"{name}: text that spells dates otherwise than ISO 8601 does{now}; "
-            f"{said_of_formats(look.formats)} under {where}, and it is "
+            f"{describe_date_formats(look.formats)} under {where}, and it is "
             "masked as dates."
         )
 
 
-def _repeated(look: ColumnProfile, role: str | None, job: Job) -> Iterator[str]:
+def _list_repeated_entries(
+    look: ColumnProfile, role: str | None, job: Job
+) -> Iterator[str]:
     """Yield how many entries of an identifier stand in several records, if any do."""
     if role == "identifier" and not job.roles.unit and look.counts is not None:
         several = RepeatedIdentifiers.of(look.name, look.counts, codes=look.codes)
         yield from [] if several is None else [str(several)]
 
 
-def _of_no_role(look: ColumnProfile, role: str | None, policy: str) -> Iterator[str]:
+def _list_missing_notes(
+    look: ColumnProfile, role: str | None, policy: str
+) -> Iterator[str]:
     """Yield what is missing of a column that the roles do not name."""
     if role is None and look.missing and policy == "refuse":
         yield (

@@ -11,7 +11,7 @@ from aggopt.core.plugins.trust import trust_files
 
 
 @dataclass(frozen=True)
-class CheckedCode:
+class CodeCheckResult:
     """What was found of a file of code.
 
     Attributes
@@ -31,10 +31,13 @@ class CheckedCode:
         """How many laws are broken."""
         return sum(verdict.ending == "broken" for verdict in self.verdicts)
 
-    def of_things(self) -> Iterator[tuple[str, list[Verdict]]]:
+    def group_by_thing(self) -> Iterator[tuple[str, list[Verdict]]]:
         """Yield the verdicts of each thing, by what it is called."""
         for thing in dict.fromkeys(verdict.thing for verdict in self.verdicts):
-            yield thing, [each for each in self.verdicts if each.thing == thing]
+            yield (
+                thing,
+                [verdict for verdict in self.verdicts if verdict.thing == thing],
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -56,7 +59,7 @@ class CheckedCode:
         }
 
 
-def checked_code(name: str) -> CheckedCode:
+def check_code_file(name: str) -> CodeCheckResult:
     """Return what is found of `file.py` or `file.py:object`, which is run.
 
     A relative path is seen from the working directory: the caller named the file, and
@@ -75,4 +78,4 @@ def checked_code(name: str) -> CheckedCode:
     with trust_files([file]):
         thing, origin = load_plugin("models", name, beside=Path.cwd())
         verdicts = tuple(report(thing))
-    return CheckedCode(origin.name, str(origin.sha256), verdicts)
+    return CodeCheckResult(origin.name, str(origin.sha256), verdicts)

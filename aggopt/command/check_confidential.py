@@ -26,8 +26,8 @@ def require_comparable(parts: InputFolder, job: Job) -> None:
     TableError
         The names of the columns are in it.
     """
-    names = [name for name in _compared(job) if name in parts.schema.names]
-    types = {name: _values(parts.schema.field(name).type) for name in names}
+    names = [name for name in _list_compared_columns(job) if name in parts.schema.names]
+    types = {name: _get_value_type(parts.schema.field(name).type) for name in names}
     wrong = [name for name, type_ in types.items() if pa.types.is_temporal(type_)]
     text = [name for name, type_ in types.items() if _is_text(type_)]
     wrong += [name for name in text if _has_words(name, parts, job.input.decimal)]
@@ -39,19 +39,19 @@ def require_comparable(parts: InputFolder, job: Job) -> None:
         )
 
 
-def _compared(job: Job) -> Iterator[str]:
+def _list_compared_columns(job: Job) -> Iterator[str]:
     """Yield the confidential columns of which numbers are asked."""
     privacy = job.privacy
     for name in job.roles.confidential:
-        how = privacy.treatment(name)
-        by_order = how.distance == "ordered" and how.order is None
+        treatment = privacy.treatment(name)
+        by_order = treatment.distance == "ordered" and treatment.order is None
         if ("t" in privacy.asked and by_order) or (
-            "l" in privacy.asked and how.levels is not None
+            "l" in privacy.asked and treatment.levels is not None
         ):
             yield name
 
 
-def _values(kind: pa.DataType) -> pa.DataType:
+def _get_value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -62,16 +62,18 @@ def _is_text(kind: pa.DataType) -> bool:
 def _has_words(name: str, parts: InputFolder, decimal: str) -> bool:
     entry = make_entry_reader(decimal)
     paths = dict.fromkeys(piece.path for piece in parts.pieces)
-    ends = (end for path in paths for end in _ends(path, name))
+    ends = (end for path in paths for end in _iter_ends(path, name))
     return any(isinstance(entry(end), str) for end in ends)
 
 
-def _ends(path: Path, name: str) -> Iterator[Any]:
+def _iter_ends(path: Path, name: str) -> Iterator[Any]:
     """Yield the least and the greatest entry of a column, by each row group."""
     about = pq.read_metadata(path)
     for number in range(about.num_row_groups):
         group = about.row_group(number)
         columns = map(group.column, range(group.num_columns))
-        found = next(each for each in columns if each.path_in_schema == name).statistics
-        if found is not None and found.has_min_max:
-            yield from (found.min, found.max)
+        statistics = next(
+            column for column in columns if column.path_in_schema == name
+        ).statistics
+        if statistics is not None and statistics.has_min_max:
+            yield from (statistics.min, statistics.max)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from aggopt.command.check import Checked, notes_on_columns, with_roles
+from aggopt.command.check import CheckResult, add_roles, list_column_notes
 from aggopt.command.check_confidential import require_comparable
-from aggopt.command.collect_errors import Obstacle
+from aggopt.command.collect_errors import Obstacle, try_check
 from aggopt.core.columns import REFUSE
 from aggopt.core.plural import plural
 from aggopt.data.readers.column_profile import NOTHING, ColumnProfile, describe_type
@@ -49,15 +49,15 @@ NO_ENGINE = Obstacle(
 def is_for_engine(table: Path, file: Path, engine: str | None) -> bool:
     """Whether a table is in parts, or --engine or the job names who masks it."""
     try:
-        named = replace_engine_keys(file, name=engine).engine.name != "memory"
+        has_engine = replace_engine_keys(file, name=engine).engine.name != "memory"
     except AggoptError:
-        named = False
-    return named or is_folder_or_pattern(table)
+        has_engine = False
+    return has_engine or is_folder_or_pattern(table)
 
 
-def checked_parts(
+def check_folder(
     pattern: Path, file: Path, engine: str | None, trust: Iterable[str | Path] = ()
-) -> Checked:
+) -> CheckResult:
     """Return what is found of the files of a folder, and the job in a file.
 
     `engine` is the one that --engine names; raises no error of what it checks.
@@ -73,49 +73,49 @@ def checked_parts(
         )
         job = load_job(job, trust)
     except AggoptError as error:
-        wrong.append(Obstacle.of(error))
+        wrong.append(Obstacle.from_error(error))
     try:
         parts = InputFolder.of(pattern)
     except AggoptError as error:
-        wrong.append(Obstacle.of(error))
+        wrong.append(Obstacle.from_error(error))
     if job is not None:
-        named = engine is not None or has_engine(file)
-        wrong += [] if named and job.engine.name != "memory" else [NO_ENGINE]
-        wrong += obstacles_of_engine(job)
+        is_engine_named = engine is not None or has_engine(file)
+        wrong += [] if is_engine_named and job.engine.name != "memory" else [NO_ENGINE]
+        wrong += list_engine_obstacles(job)
     if parts is None:
-        return Checked(None, (), tuple(wrong), (), code=wrong[0].code)
+        return CheckResult(None, (), tuple(wrong), (), code=wrong[0].code)
     missing = count_missing_in_footers(parts)
     levels: dict[str, Levels] = {}
     if job is not None:
-        wrong += _of_parts(job, parts)
-        wrong += _of_missing(job, missing)
-        for name, found in iterate_folder_levels(parts, job):
-            if isinstance(found, Levels):
-                levels[name] = found
+        wrong += _list_schema_obstacles(job, parts)
+        wrong += _list_missing_obstacles(job, missing)
+        for name, levels_or_error in iterate_folder_levels(parts, job):
+            if isinstance(levels_or_error, Levels):
+                levels[name] = levels_or_error
             else:
-                wrong.append(Obstacle.of(found, name))
-        for name, of in levels.items():
-            wrong += _caught(
-                partial(require_frequent, job, name, of.domain, of.counts), name
+                wrong.append(Obstacle.from_error(levels_or_error, name))
+        for name, counted in levels.items():
+            wrong += try_check(
+                require_frequent, job, name, counted.domain, counted.counts, column=name
             )
-    seen = [
+    profiles = [
         _profile(field, parts.records, missing[field.name], levels)
         for field in parts.schema
     ]
-    columns = with_roles(
-        seen, job.roles if job else read_stated_roles(file), parts.schema.names
+    columns = add_roles(
+        profiles, job.roles if job else read_stated_roles(file), parts.schema.names
     )
-    notes, needs = [*_of_footers(parts, missing, tuple(levels))], None
+    notes, needs = [*_list_footer_notes(parts, missing, tuple(levels))], None
     if job is not None:
         in_blocks = set_block_partition(job)
         block = largest_block(parts.records, job.engine.block)
-        each = GROUPED * NUMBER * block
-        notes = [*notes_on_columns(columns, job, wrong, each), *notes]
+        coordinate = GROUPED * NUMBER * block
+        notes = [*list_column_notes(columns, job, wrong, coordinate), *notes]
         if job.engine.name != "memory":
             needs = estimate_needs(parts, in_blocks, levels)
-            wrong += _caught(partial(require_fitting_memory, parts, in_blocks, levels))
+            wrong += try_check(require_fitting_memory, parts, in_blocks, levels)
     every, code = tuple(dict.fromkeys(wrong)), wrong[0].code if wrong else 0
-    return Checked(parts.records, columns, every, tuple(notes), needs, code)
+    return CheckResult(parts.records, columns, every, tuple(notes), needs, code)
 
 
 def _profile(
@@ -125,13 +125,13 @@ def _profile(
 
     Of a category it is known how often each value occurs, too.
     """
-    found = levels.get(field.name)
-    counts = None if found is None else found.counts[found.counts > 0]
+    counted = levels.get(field.name)
+    counts = None if counted is None else counted.counts[counted.counts > 0]
     kind = NOTHING if missing == records else describe_type(field.type)
     return ColumnProfile(field.name, kind, records, missing or 0, counts)
 
 
-def _of_footers(
+def _list_footer_notes(
     parts: InputFolder, missing: Mapping[str, int | None], categories: Sequence[str]
 ) -> Iterator[str]:
     """Yield what was read of the files, and what they do not say."""
@@ -150,16 +150,16 @@ def _of_footers(
     )
 
 
-def obstacles_of_engine(job: Job) -> Iterator[Obstacle]:
+def list_engine_obstacles(job: Job) -> Iterator[Obstacle]:
     """Yield each setting that no engine carries out."""
-    yield from map(Obstacle.of, find_unsupported(job))
+    yield from map(Obstacle.from_error, find_unsupported(job))
     try:
         require_kept(add_merging_for_dominance(set_block_partition(job))[0])
     except AggoptError as error:
-        yield Obstacle.of(error)
+        yield Obstacle.from_error(error)
 
 
-def _of_parts(job: Job, parts: InputFolder) -> Iterator[Obstacle]:
+def _list_schema_obstacles(job: Job, parts: InputFolder) -> Iterator[Obstacle]:
     """Yield what is refused of columns and of the number of records."""
     checks: tuple[Callable[[], None], ...] = (
         partial(job.roles.check, parts.schema.names),
@@ -168,23 +168,18 @@ def _of_parts(job: Job, parts: InputFolder) -> Iterator[Obstacle]:
         partial(require_records, parts.records, job.privacy.k),
     )
     for check in checks:
-        yield from _caught(check)
+        yield from try_check(check)
 
 
-def _caught(check: Callable[[], None], column: str | None = None) -> Iterator[Obstacle]:
-    try:
-        check()
-    except AggoptError as error:
-        yield Obstacle.of(error, column)
-
-
-def _of_missing(job: Job, missing: Mapping[str, int | None]) -> Iterator[Obstacle]:
+def _list_missing_obstacles(
+    job: Job, missing: Mapping[str, int | None]
+) -> Iterator[Obstacle]:
     """Yield which quasi-identifiers lack values, and nothing says what then happens."""
     if job.missing.policy != REFUSE:
         return
     for name in job.roles.quasi_identifier:
-        how, count = job.attributes.get(name), missing.get(name)
-        if count and not (how is not None and how.missing):
+        section, count = job.attributes.get(name), missing.get(name)
+        if count and not (section is not None and section.missing):
             yield Obstacle(
                 f"{name!r}: {plural(count, 'value')} {'is' if count == 1 else 'are'} "
                 "missing, by what the files say.",

@@ -16,8 +16,8 @@ from aggopt.command.arguments import (
     Overwrite,
     TableFile,
     Trust,
-    numbers,
-    words,
+    parse_numbers,
+    split_words,
 )
 from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
@@ -99,26 +99,32 @@ def choose(
     from aggopt.experiments._run import require_jobs
     from aggopt.experiments.choose import Choosing
 
-    files = _places(out, overwrite=overwrite, inputs=(table, job))
+    files = _check_outputs(out, overwrite=overwrite, inputs=(table, job))
     require_jobs(jobs)
-    axes = _axes(k, method, keep, t, l, alpha, delta)
-    how: dict[str, Any] = {"at_most": at_most, "loss": loss, "time_limit": time_limit}
-    with console.progress(quiet=as_json) as report:
+    axes = _parse_axes(k, method, keep, t, l, alpha, delta)
+    settings: dict[str, Any] = {
+        "at_most": at_most,
+        "loss": loss,
+        "time_limit": time_limit,
+    }
+    with console.track_progress(quiet=as_json) as report:
         report("read", 0.0)
-        asked = Choosing.of(table, job, axes, **how, cache=cache, trust=trust)
-        interrupts.outcome, is_done = _unwritten(out, cache), False
+        choice = Choosing.of(table, job, axes, **settings, cache=cache, trust=trust)
+        interrupts.outcome, is_done = _describe_unwritten(out, cache), False
         try:
-            _go_through(asked, jobs, report)
+            _run_points(choice, jobs, report)
             is_done = True
         finally:
-            with interrupts.result(_kept(out, cache), is_last=is_done):
-                _write(found := asked.found, files, overwrite=overwrite)
-    show_choice.chosen(found, files, as_json=as_json)
-    if found.failures:
+            with interrupts.announce_result(
+                _describe_kept(out, cache), is_last=is_done
+            ):
+                _write(choices := choice.found, files, overwrite=overwrite)
+    show_choice.print_choices(choices, files, as_json=as_json)
+    if choices.failures:
         raise typer.Exit(NO)
 
 
-def _axes(
+def _parse_axes(
     k: GroupSizes,
     method: Methods,
     keep: Kept,
@@ -129,45 +135,53 @@ def _axes(
 ) -> dict[str, Any]:
     """Return what is gone through, by name; None where nothing is listed."""
     return {
-        "k": _each(k, "k", _whole),
-        "method": None if method is None else _methods(method),
-        "keep": None if keep is None else words(keep),
-        "t": _each(t, "t", _number),
-        "l": _each(l, "l", _whole),
-        "alpha": None if alpha is None else numbers(alpha, "alpha"),
-        "delta": None if delta is None else numbers(delta, "delta"),
+        "k": _parse_values(k, "k", _parse_whole),
+        "method": None if method is None else _parse_methods(method),
+        "keep": None if keep is None else split_words(keep),
+        "t": _parse_values(t, "t", _parse_number),
+        "l": _parse_values(l, "l", _parse_whole),
+        "alpha": None if alpha is None else parse_numbers(alpha, "alpha"),
+        "delta": None if delta is None else parse_numbers(delta, "delta"),
     }
 
 
-def _go_through(asked: Any, jobs: int, report: Callable[[str, float], None]) -> None:
+def _run_points(choice: Any, jobs: int, report: Callable[[str, float], None]) -> None:
     """Do the points."""
-    with closing(asked.through(jobs)) as shares:
+    with closing(choice.through(jobs)) as shares:
         for share in shares:
             report("points", share)
 
 
-def _write(found: Any, files: Sequence[Path], *, overwrite: bool) -> None:
+def _write(choices: Any, files: Sequence[Path], *, overwrite: bool) -> None:
     """Write page and table of the points that are done, if there are any."""
     from aggopt.experiments.tidy_rows import write_files
 
-    if found.points:
-        writers = found.page_writer(), found.csv_writer()
+    if choices.points:
+        writers = choices.page_writer(), choices.csv_writer()
         write_files(dict(zip(files, writers, strict=True)), overwrite)
 
 
-def _unwritten(out: Path, cache: Path | None) -> str:
+def _describe_unwritten(out: Path, cache: Path | None) -> str:
     """Say what there is of points that are done before they are written."""
-    said = f"no {out.name} was written"
-    return said if cache is None else f"{said}; points that are done are in {cache}"
+    sentence = f"no {out.name} was written"
+    return (
+        sentence
+        if cache is None
+        else f"{sentence}; points that are done are in {cache}"
+    )
 
 
-def _kept(out: Path, cache: Path | None) -> str:
+def _describe_kept(out: Path, cache: Path | None) -> str:
     """Say where points that are done will be."""
-    said = f"points that are done are in {out.name}"
-    return said if cache is None else f"{said}, and kept in {cache} to go on with"
+    sentence = f"points that are done are in {out.name}"
+    return (
+        sentence if cache is None else f"{sentence}, and kept in {cache} to go on with"
+    )
 
 
-def _places(out: Path, *, overwrite: bool, inputs: tuple[Path, ...]) -> list[Path]:
+def _check_outputs(
+    out: Path, *, overwrite: bool, inputs: tuple[Path, ...]
+) -> list[Path]:
     """Return where page and table go; refuse what cannot be written."""
     from aggopt.release.files.staging import check_places
 
@@ -178,12 +192,14 @@ def _places(out: Path, *, overwrite: bool, inputs: tuple[Path, ...]) -> list[Pat
     return files
 
 
-def _each(listed: str | None, name: str, read: Any) -> list[Any] | None:
+def _parse_values(listed: str | None, name: str, read: Any) -> list[Any] | None:
     """Return values that are separated by commas; None where none are asked."""
-    return None if listed is None else [read(word, name) for word in words(listed)]
+    return (
+        None if listed is None else [read(word, name) for word in split_words(listed)]
+    )
 
 
-def _whole(word: str, name: str) -> Any:
+def _parse_whole(word: str, name: str) -> Any:
     if word == "none" and name == "l":
         return None
     try:
@@ -192,29 +208,29 @@ def _whole(word: str, name: str) -> Any:
         raise JobError(f"{name} names {word!r}.", fix="list whole numbers.") from None
 
 
-def _number(word: str, name: str) -> float | None:
-    return None if word == "none" else numbers(word, name)[0]
+def _parse_number(word: str, name: str) -> float | None:
+    return None if word == "none" else parse_numbers(word, name)[0]
 
 
-def _methods(stated: list[str]) -> list[Any]:
+def _parse_methods(stated: list[str]) -> list[Any]:
     """Return names of methods, and sections, files of code with their whole path."""
     from aggopt.job.user_code import with_paths
 
     here = Path.cwd()
     return [
         with_paths({"partition": section}, here)["partition"]
-        for each in stated
-        for section in _sections(each)
+        for text in stated
+        for section in _parse_sections(text)
     ]
 
 
-def _sections(stated: str) -> list[dict[str, Any]]:
+def _parse_sections(stated: str) -> list[dict[str, Any]]:
     """Return names, and tables with settings, that commas separate."""
     parts = (part.strip() for part in LISTED.findall(stated))
-    return [_section(part, stated) for part in parts if part != ","]
+    return [_parse_section(part, stated) for part in parts if part != ","]
 
 
-def _section(part: str, stated: str) -> dict[str, Any]:
+def _parse_section(part: str, stated: str) -> dict[str, Any]:
     if not part.startswith("{"):
         return {"method": part}
     try:

@@ -21,11 +21,11 @@ from aggopt.command.arguments import (
     TableOrCode,
     TableOrFolder,
     Trust,
-    require_none,
-    required,
+    require_job,
+    require_no_job,
 )
 from aggopt.command.assessments import assess, compare, risk, utility
-from aggopt.command.causes import BY_SIGNAL, DONE, NO, code_of, help_of_codes
+from aggopt.command.causes import BY_SIGNAL, DONE, NO, find_exit_code, format_code_help
 from aggopt.command.choose import choose
 from aggopt.command.common_options import Commands
 from aggopt.command.convert import convert
@@ -37,7 +37,7 @@ from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts
 from aggopt.command.log import log
 from aggopt.command.mask import mask, repeat
 from aggopt.command.report import report
-from aggopt.command.signal_watchdog import watched
+from aggopt.command.signal_watchdog import monitor_signals
 from aggopt.core import dependencies
 from aggopt.core.memory import is_lack_of_memory
 from aggopt.core.plugins.loading import is_code_file
@@ -47,25 +47,28 @@ app = Commands(
     help="Mask microdata by microaggregation: similar records are grouped, at least "
     "k each, and one value per group is published.\n\nStart with `aggopt demo`, or "
     "with `aggopt init TABLE`, which writes a commented job to edit.\n\n"
-    + help_of_codes(),
+    + format_code_help(),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
-def _say_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"aggopt {__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def _of_all(
+def _add_global_options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version.", callback=_say_version, is_eager=True
+            "--version",
+            help="Print the version.",
+            callback=_print_version,
+            is_eager=True,
         ),
     ] = False,
 ) -> None: ...
@@ -103,17 +106,17 @@ def init(
     aggopt proposes a role for each column, with its reason, and the separator and the
     decimal point of a CSV file.  It asks you about what the table does not decide.
     """
-    from aggopt.command.draft import draft
+    from aggopt.command.draft import propose_job
     from aggopt.release.files.staging import Staging, check_places
 
     check_places(out, overwrite=overwrite, inputs=(table,))
-    with console.progress(quiet=as_json):
-        made = draft(table, out, separator, decimal, encoding)
+    with console.track_progress(quiet=as_json):
+        proposed = propose_job(table, out, separator, decimal, encoding)
     with Staging() as staging:
-        staging.write(out, lambda to: to.write_text(made.text, encoding="utf-8"))
-        with interrupts.result(f"{out.name} is written"):
+        staging.write(out, lambda to: to.write_text(proposed.text, encoding="utf-8"))
+        with interrupts.announce_result(f"{out.name} is written"):
             staging.commit(out, public=out, overwrite=overwrite)
-    show.written(table, out, made, as_json=as_json)
+    show.print_draft(table, out, proposed, as_json=as_json)
 
 
 @app.command()
@@ -140,35 +143,35 @@ def check(
         _check_code(str(table), job, as_json=as_json)
         return
     from aggopt.command import show_check
-    from aggopt.command.check import checked
-    from aggopt.command.check_parts import checked_parts, is_for_engine
+    from aggopt.command.check import check_table
+    from aggopt.command.check_parts import check_folder, is_for_engine
 
-    asked = required(job)
-    with console.progress(quiet=as_json):
-        if is_for_engine(table, asked, engine):
-            found = checked_parts(table, asked, engine, trust)
+    job_file = require_job(job)
+    with console.track_progress(quiet=as_json):
+        if is_for_engine(table, job_file, engine):
+            result = check_folder(table, job_file, engine, trust)
         else:
-            found = checked(table, asked, trust)
+            result = check_table(table, job_file, trust)
     if as_json:
-        console.as_json(found.to_dict())
+        console.print_json(result.to_dict())
     else:
-        show_check.checked(found)
-    if found.code:
-        raise typer.Exit(found.code)
+        show_check.print_check(result)
+    if result.code:
+        raise typer.Exit(result.code)
 
 
 def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
     from aggopt.command import show_laws
-    from aggopt.command.check_code import checked_code
+    from aggopt.command.check_code import check_code_file
 
-    require_none(job)
-    with console.progress(quiet=as_json):
-        found = checked_code(name)
+    require_no_job(job)
+    with console.track_progress(quiet=as_json):
+        result = check_code_file(name)
     if as_json:
-        console.as_json(found.to_dict())
+        console.print_json(result.to_dict())
     else:
-        show_laws.laws(found)
-    if found.broken:
+        show_laws.print_laws(result)
+    if result.broken:
         raise typer.Exit(NO)
 
 
@@ -178,11 +181,11 @@ def solvers(as_json: AsJson = False) -> None:
     from aggopt.solvers import SOLVERS
 
     if as_json:
-        console.as_json(
-            {name: show_solvers.solver_facts(s) for name, s in SOLVERS.items()}
+        console.print_json(
+            {name: show_solvers.describe_solver(s) for name, s in SOLVERS.items()}
         )
     else:
-        show_solvers.solvers(list(SOLVERS.values()))
+        show_solvers.print_solvers(list(SOLVERS.values()))
 
 
 app.command()(assess)
@@ -208,14 +211,14 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Mask 442 real patients, and compare risk and loss before and after."""
-    from aggopt.command.demo import run
+    from aggopt.command.demo import run_demo
 
-    with console.progress(quiet=as_json) as report:
-        shown = run(folder, report, overwrite=overwrite)
+    with console.track_progress(quiet=as_json) as report:
+        shown = run_demo(folder, report, overwrite=overwrite)
     if as_json:
-        console.as_json(shown.to_dict())
+        console.print_json(shown.to_dict())
     else:
-        show.demo(shown)
+        show.print_demo(shown)
 
 
 @app.command("warm-up")
@@ -225,15 +228,15 @@ def warm_up(as_json: AsJson = False) -> None:
     Without it, each method compiles its loops when it is first used.  Loops that are
     compiled already are kept.
     """
-    from aggopt.command.warm_up import compiled, kept_instead
+    from aggopt.command.warm_up import compile_kernels, find_other_cache
 
     interrupts.outcome = "what was compiled is kept"
     kernels = 0
-    with console.progress(quiet=as_json) as on_progress:
-        for share, name, count in compiled():
+    with console.track_progress(quiet=as_json) as on_progress:
+        for share, name, count in compile_kernels():
             kernels += count
             on_progress(name, share)
-    show.warmed_up(kernels, kept_instead(), as_json=as_json)
+    show.print_warm_up(kernels, find_other_cache(), as_json=as_json)
 
 
 # What a library that cannot be loaded says of itself is withheld, and often nothing.
@@ -242,32 +245,32 @@ LACKING = "The system refuses a resource that aggopt needs, such as memory"
 
 def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
-    code = _ended(_run)
-    interrupts.end()
+    code = _get_exit_code(_run_command)
+    interrupts.forget_signals()
     sys.exit(code)
 
 
-def _run() -> int:
+def _run_command() -> int:
     """Run the command while signals are heard; return its exit code."""
-    interrupts.listen()
-    with watched(interrupts.heard, interrupts.cut_off):
+    interrupts.register_handlers()
+    with monitor_signals(interrupts.handled_at, interrupts.exit_by_lost_signal):
         interrupts.outcome = NO_RELEASE
-        code = _ended(_called)
-        log.end(code)
+        code = _get_exit_code(_call_app)
+        log.close(code)
     return code
 
 
-def _called() -> int:
+def _call_app() -> int:
     code: int = app(standalone_mode=False) or 0
     if interrupts.ending:  # what its handler raised was lost
         sys.exit(BY_SIGNAL + interrupts.ending)
     if code == EXIT or interrupts.count:
         code = EXIT
-        _refuse(code, "Interrupted.", _advice())
+        _report_refusal(code, "Interrupted.", _get_advice())
     return code
 
 
-def _ended(work: Callable[[], int]) -> int:
+def _get_exit_code(work: Callable[[], int]) -> int:
     """Return the exit code of work; say what went wrong."""
     try:
         return work()
@@ -275,26 +278,26 @@ def _ended(work: Callable[[], int]) -> int:
         code = ended.code if isinstance(ended.code, int) else 1
         if code > BY_SIGNAL:
             name = Signals(code - BY_SIGNAL).name
-            _refuse(code, f"Ended by {name}.", _advice())
+            _report_refusal(code, f"Ended by {name}.", _get_advice())
     except Exception as error:  # outermost: a traceback may quote records
         if interrupts.is_done:  # an exit code of a failure would deny the files
-            console.unprinted(error)
+            console.report_unprinted(error)
             return DONE
-        code = code_of(error)
+        code = find_exit_code(error)
         if hasattr(error, "format_message"):  # of the words on the command line
             code = JobError.exit_code
-        _refuse(code, *_explained(error))
+        _report_refusal(code, *_explain_error(error))
     return code
 
 
-def _explained(error: Exception) -> tuple[str, str]:
+def _explain_error(error: Exception) -> tuple[str, str]:
     """Return what went wrong, and what to do."""
     if isinstance(error, AggoptError):
         return error.problem, error.fix
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
-        named = "aggopt" if context is None else context.command_path
-        return error.format_message(), f"see {named} --help."
+        command_name = "aggopt" if context is None else context.command_path
+        return error.format_message(), f"see {command_name} --help."
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         return (
@@ -304,7 +307,7 @@ def _explained(error: Exception) -> tuple[str, str]:
         )
     if is_lack_of_memory(error):
         return "There is not enough memory for this.", ENGINE
-    return _of_defect(error)
+    return _explain_defect(error)
 
 
 ENGINE = (
@@ -313,24 +316,26 @@ ENGINE = (
 )
 
 
-def _advice() -> str:
+def _get_advice() -> str:
     return interrupts.advice or f"run it again; {interrupts.outcome}."
 
 
-def _of_defect(error: Exception) -> tuple[str, str]:
+def _explain_defect(error: Exception) -> tuple[str, str]:
     """Return what is said of a defect; versions that do not fit may be its cause."""
     if isinstance(error, ImportError):  # it holds no record
         return dependencies.explain_misfits(error) or (f"{error}.", "report this line.")
-    found = dependencies.find_misfits()
-    if not found:
-        return console.defect(error), "report this line."
-    said = f"{console.defect(error)} {dependencies.describe_misfits(found)}"
-    return said, dependencies.install_command(found)
+    misfits = dependencies.find_misfits()
+    if not misfits:
+        return console.describe_defect(error), "report this line."
+    problem = (
+        f"{console.describe_defect(error)} {dependencies.describe_misfits(misfits)}"
+    )
+    return problem, dependencies.install_command(misfits)
 
 
-def _refuse(code: int, problem: str, fix: str) -> None:
-    log.end(code, problem, fix)
+def _report_refusal(code: int, problem: str, fix: str) -> None:
+    log.close(code, problem, fix)
     if "--json" in sys.argv:
-        console.as_json({"error": problem, "fix": fix, "exit": code})
+        console.print_json({"error": problem, "fix": fix, "exit": code})
     else:
-        console.error(problem, fix)
+        console.print_error(problem, fix)

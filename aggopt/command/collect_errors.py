@@ -15,7 +15,13 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from aggopt.command.placeholder_columns import Mended, RoleOf, mended, roles_of, wholes
+from aggopt.command.placeholder_columns import (
+    PlaceholderColumn,
+    RoleOf,
+    build_roles,
+    build_tables,
+    read_or_replace,
+)
 from aggopt.core.column_names import is_perhaps_record
 from aggopt.core.validation import Floats, check_group_size
 from aggopt.data.context.distance_requests import resolve_request
@@ -66,199 +72,212 @@ class Obstacle:
     code: int = JobError.exit_code
 
     @classmethod
-    def of(cls, error: AggoptError, column: str | None = None) -> "Obstacle":
+    def from_error(cls, error: AggoptError, column: str | None = None) -> "Obstacle":
         """Return what an error says."""
         return cls(error.problem, error.fix, column, error.exit_code)
 
 
-class _Begun(Exception):
+class _ReadyToPartition(Exception):
     """Nothing was refused: the work is about to begin."""
 
 
-def refused(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
+def find_refusal(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
     """Return why `mask` refuses before any work; None if it would begin.
 
     `table` are the records of the file at `path`, or some of them, as they are written.
     """
-    how = job.partition
-    is_read = isinstance(how, EarlierGroups) and how.changes != "merge"
+    section = job.partition
+    is_read = isinstance(section, EarlierGroups) and section.changes != "merge"
     before_work = ("read", "group", "repair") if is_read else ("read",)
 
     def on_progress(step: str, share: float) -> None:
         if step not in before_work:
-            raise _Begun
+            raise _ReadyToPartition
 
     try:
-        data, parts = as_read(path, table, job), [job]
+        data, parts = read_as_mask(path, table, job), [job]
         if job.units.apart(job.roles):
             parts = [*split_job(job.contained(), read_table(data, job)[0])]
         for part in parts:
-            with suppress(_Begun):
+            with suppress(_ReadyToPartition):
                 partition_table(data, part, on_progress)
     except AggoptError as error:
         return error
     return None
 
 
-def as_read(path: Path, table: pa.Table, job: Job) -> pa.Table:
+def read_as_mask(path: Path, table: pa.Table, job: Job) -> pa.Table:
     """Return records as `mask` reads those of the file; raises as `read`."""
     if has_text_entries(path):
         read_csv_shape(path, job.input)  # entries may span lines in what was looked at
     return columns_as_read(path, table, job.roles, job.input, job.attributes)
 
 
-def obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...]:
+def find_obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...]:
     """Return all that is refused of a job and its table; nothing if `mask` would begin.
 
     `table` is the one at `path`, or a sample of it, as it is written.  Other columns
     and all sections are looked at as if a column that cannot be read were mended.
     """
-    first = refused(path, table, job)
-    return () if first is None else all_obstacles(path, table, job, first)
+    first = find_refusal(path, table, job)
+    return () if first is None else collect_obstacles(path, table, job, first)
 
 
-def all_obstacles(
+def collect_obstacles(
     path: Path, table: pa.Table, job: Job, first: AggoptError
 ) -> tuple[Obstacle, ...]:
     """Return the same of a job that `mask` refuses for the error `first`."""
     if not len(table):
-        return (Obstacle.of(first),)
-    known, columns = role_of(job.roles), {}
-    found = [*_of_roles(job, table.column_names)]
+        return (Obstacle.from_error(first),)
+    role_fields, columns = map_roles(job.roles), {}
+    obstacles = [*_list_role_obstacles(job, table.column_names)]
     for name in table.column_names:
-        if name in known:
-            columns[name] = mended(path, table, job, name, known[name])
-            found += [Obstacle.of(error, name) for error in columns[name].wrong]
-    whole_table = not found
-    found += _of_sections(job, len(table), columns, known)
-    if whole_table and first.problem not in {each.problem for each in found}:
-        found.append(Obstacle.of(first))
-    return tuple(dict.fromkeys(found))
+        if name in role_fields:
+            columns[name] = read_or_replace(path, table, job, name, role_fields[name])
+            obstacles += [
+                Obstacle.from_error(error, name) for error in columns[name].wrong
+            ]
+    whole_table = not obstacles
+    obstacles += _list_section_obstacles(job, len(table), columns, role_fields)
+    if whole_table and first.problem not in {
+        obstacle.problem for obstacle in obstacles
+    }:
+        obstacles.append(Obstacle.from_error(first))
+    return tuple(dict.fromkeys(obstacles))
 
 
-def role_of(roles: Roles) -> RoleOf:
+def map_roles(roles: Roles) -> RoleOf:
     """Return the field of the roles that each column has, the first that names it."""
-    found: dict[str, str] = {}
+    role_fields: dict[str, str] = {}
     for field in Roles.model_fields:
         for name in getattr(roles, field):
-            found.setdefault(name, field)
-    return found
+            role_fields.setdefault(name, field)
+    return role_fields
 
 
-def dropped(job: Job, names: Container[str | None]) -> Job:
+def drop_columns(job: Job, names: Container[str | None]) -> Job:
     """Return the job with some columns as identifiers, which are dropped."""
-    known = {
-        n: "identifier" if n in names else f for n, f in role_of(job.roles).items()
+    role_fields = {
+        n: "identifier" if n in names else f for n, f in map_roles(job.roles).items()
     }
-    types = {n: how for n, how in job.attributes.items() if n not in names}
-    return job.model_copy(update={"roles": roles_of(known), "attributes": types})
+    types = {n: section for n, section in job.attributes.items() if n not in names}
+    return job.model_copy(
+        update={"roles": build_roles(role_fields), "attributes": types}
+    )
 
 
-def hides_names(roles: Roles, names: list[str]) -> bool:
+def has_private_names(roles: Roles, names: list[str]) -> bool:
     """Whether names that the roles do not have may be those of a record."""
-    known = role_of(roles)
-    shared = sum(name in known for name in names)
-    return shared < len(known) and is_perhaps_record(names, shared)
+    role_fields = map_roles(roles)
+    shared = sum(name in role_fields for name in names)
+    return shared < len(role_fields) and is_perhaps_record(names, shared)
 
 
-def _caught(
-    check: Callable[..., object], *given: object, column: str | None = None
+def try_check(
+    check: Callable[..., object], *arguments: object, column: str | None = None
 ) -> Iterator[Obstacle]:
+    """Call a check; yield its error as an obstacle, if it raises one."""
     try:
-        check(*given)
+        check(*arguments)
     except AggoptError as error:
-        yield Obstacle.of(error, column)
+        yield Obstacle.from_error(error, column)
 
 
-def _of_roles(job: Job, names: list[str]) -> Iterator[Obstacle]:
+def _list_role_obstacles(job: Job, names: list[str]) -> Iterator[Obstacle]:
     """Yield what is wrong with the roles: names twice, unknown, or left out."""
-    known, there = role_of(job.roles), set(names)
-    yield from _caught(job.roles.check, list(known))
-    yield from _caught(roles_of(known).check, names)
-    present = {name: role for name, role in known.items() if name in there}
-    if len(present) < len(known) and not hides_names(job.roles, names):
-        yield from _caught(roles_of(present).check, names)
+    role_fields, present_names = map_roles(job.roles), set(names)
+    yield from try_check(job.roles.check, list(role_fields))
+    yield from try_check(build_roles(role_fields).check, names)
+    present = {
+        name: role for name, role in role_fields.items() if name in present_names
+    }
+    if len(present) < len(role_fields) and not has_private_names(job.roles, names):
+        yield from try_check(build_roles(present).check, names)
 
 
-def _of_sections(
-    job: Job, n: int, columns: Mapping[str, Mended], known: RoleOf
+def _list_section_obstacles(
+    job: Job, n: int, columns: Mapping[str, PlaceholderColumn], role_fields: RoleOf
 ) -> Iterator[Obstacle]:
     """Yield what is wrong with [privacy], [partition], [aggregation] and others.
 
     Where a column may become names or numbers, it is what is wrong either way.
     """
-    yield from _caught(check_group_size, job.privacy.k, n)
+    yield from try_check(check_group_size, job.privacy.k, n)
     if not job.roles.quasi_identifier:
         return
-    lost = any(each.column is None for each in columns.values())
-    tables, wrong = _tried(wholes, job, columns, known, n)
+    lost = any(column.column is None for column in columns.values())
+    tables, wrong = _try_call(build_tables, job, columns, role_fields, n)
     if tables is None:
         yield from wrong
         return
-    once = job.model_copy(update={"roles": roles_of(known)})  # each column
-    ways = [list(_of_whole(once, whole, lost)) for whole in tables]
-    yield from (each for each in ways[0] if all(each in way for way in ways))
+    once = job.model_copy(update={"roles": build_roles(role_fields)})  # each column
+    ways = [list(_list_table_obstacles(once, table, lost)) for table in tables]
+    yield from (
+        obstacle for obstacle in ways[0] if all(obstacle in way for way in ways)
+    )
 
 
-def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
+def _list_table_obstacles(job: Job, table: Table, lost: bool) -> Iterator[Obstacle]:
     """Yield what is wrong with the sections of a job beside a table that can be read.
 
     If a column is `lost`, and others stand in for it, correlations say nothing.
     """
-    unified, wrong = _tried(collapse_units, whole, job)
+    unified, wrong = _try_call(collapse_units, table, job)
     yield from wrong
-    whole, units = unified or (whole, None)
-    within, wrong = _tried(stratify, whole, job)
+    table, units = unified or (table, None)
+    within, wrong = _try_call(stratify, table, job)
     yield from wrong
-    whole, strata = within or (whole, None)
-    X, n, names = whole.matrix(), len(whole.frame), whole.roles.quasi_identifier
-    records, together = _encoded(whole, X, job), (tuple(range(len(names))),)
+    table, strata = within or (table, None)
+    X, n, names = table.matrix(), len(table.frame), table.roles.quasi_identifier
+    records, together = _encode_records(table, X, job), (tuple(range(len(names))),)
     columns = None
     if not (lost and isinstance(job.partition.attributes, Correlation)):
-        columns, wrong = _tried(find_blocks, job, records)
+        columns, wrong = _try_call(find_blocks, job, records)
         yield from wrong
     columns = columns or together
     enough = max(n, job.privacy.k)  # that there are fewer is said by itself
     job, _ = choose_partition(job, enough, count_widest_block(records, columns))
     job, _ = add_repair_for_search(job)
-    job = set_category_method(job, whole)
-    yield from _caught(require_category_method, job, whole)
-    if whole.domains:
+    job = set_category_method(job, table)
+    yield from try_check(require_category_method, job, table)
+    if table.domains:
         for check in CATEGORY_CHECKS:
             if check not in OF_K or job.privacy.k <= n:
-                yield from _caught(check, job, whole)
-    yield from _caught(require_uniform_settings, job)
-    for each in list_checks(whole, X, job, columns, strata, units):
-        if job.privacy.k <= n or each.func not in OF_K:
-            yield from _caught(each)
-    yield from _caught(add_earlier_groups, job, whole, strata, units)
-    yield from _of_wishes(job, whole, X)
+                yield from try_check(check, job, table)
+    yield from try_check(require_uniform_settings, job)
+    for preflight_check in list_checks(table, X, job, columns, strata, units):
+        if job.privacy.k <= n or preflight_check.func not in OF_K:
+            yield from try_check(preflight_check)
+    yield from try_check(add_earlier_groups, job, table, strata, units)
+    yield from _list_request_obstacles(job, table, X)
 
 
-def _encoded(whole: Table, X: Floats, job: Job) -> Floats | Encoded:
+def _encode_records(table: Table, X: Floats, job: Job) -> Floats | Encoded:
     """Return records as they are encoded; numbers where they are or cannot be."""
-    found, _ = _tried(whole.encode, job.partition.weights)
-    if found is None:
+    encoded, _ = _try_call(table.encode, job.partition.weights)
+    if encoded is None:
         return X
-    return impute_means(found) if np.isnan(X).any() else found
+    return impute_means(encoded) if np.isnan(X).any() else encoded
 
 
-def _of_wishes(job: Job, whole: Table, X: Floats) -> Iterator[Obstacle]:
+def _list_request_obstacles(job: Job, table: Table, X: Floats) -> Iterator[Obstacle]:
     """Yield what is wrong with wishes, of numbers and of categories."""
-    how = job.aggregation
-    yield from _caught(read_category_requests, job, whole)
-    yield from _caught(require_all_read, job)
-    if not isinstance(how, Shifting) or not whole.numeric:
+    section = job.aggregation
+    yield from try_check(read_category_requests, job, table)
+    yield from try_check(require_all_read, job)
+    if not isinstance(section, Shifting) or not table.numeric:
         return
-    Z = np.zeros((len(X), len(whole.numeric)))
+    Z = np.zeros((len(X), len(table.numeric)))
     for key in ("delta", "importance"):
-        yield from _caught(resolve_request, getattr(how, key), whole, Z, key)
+        yield from try_check(resolve_request, getattr(section, key), table, Z, key)
     if job.privacy.k <= len(X):
-        yield from _caught(read_number_requests, whole, X, job)
+        yield from try_check(read_number_requests, table, X, job)
 
 
-def _tried(check: Callable[..., T], *given: object) -> tuple[T | None, list[Obstacle]]:
+def _try_call(
+    check: Callable[..., T], *arguments: object
+) -> tuple[T | None, list[Obstacle]]:
     try:
-        return check(*given), []
+        return check(*arguments), []
     except AggoptError as error:
-        return None, [Obstacle.of(error)]
+        return None, [Obstacle.from_error(error)]

@@ -9,13 +9,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 
-def _listed(words: str) -> frozenset[str]:
+def _split_words(words: str) -> frozenset[str]:
     """Return the words of a text."""
     return frozenset(words.split())
 
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-IDENTIFIERS = _listed(
+IDENTIFIERS = _split_words(
     """
     id ids idno idnum idnr idcode ident identifier uuid guid caseid serial ssn
     nin passport iban email mail phone telephone telefon tel fax address adresse
@@ -23,7 +23,7 @@ IDENTIFIERS = _listed(
     dni docno
     """
 )
-PERSONAL = _listed(  # by which a person is reached, in six languages
+PERSONAL = _split_words(  # by which a person is reached, in six languages
     """
     email mail phone telephone telefon telefono telefone tel fax mobile handy
     handynummer telefonnummer rufnummer cellulare movil courriel correo address
@@ -31,12 +31,12 @@ PERSONAL = _listed(  # by which a person is reached, in six languages
     strasse hausnummer rue calle website homepage ssn passport iban
     """
 )
-NAMES = _listed(
+NAMES = _split_words(
     """
     name names nom noms nome nomi nombre nombres naam username
     """
 )
-NAMES_OF_PERSONS = _listed(
+NAMES_OF_PERSONS = _split_words(
     """
     surname lastname firstname fullname forename givenname familyname maidenname
     nickname vorname vornamen nachname nachnamen familienname geburtsname rufname
@@ -44,7 +44,7 @@ NAMES_OF_PERSONS = _listed(
     voornaam
     """
 )
-_PERSONS = _listed(  # what stands beside "name" where it is that of a person
+_PERSONS = _split_words(  # what stands beside "name" where it is that of a person
     """
     first last full given family middle maiden birth user person persons patient
     customer client employee student pupil child mother father parent contact
@@ -52,24 +52,24 @@ _PERSONS = _listed(  # what stands beside "name" where it is that of a person
     completo propre
     """
 )
-POSTAL = _listed(
+POSTAL = _split_words(
     """
     zip zipcode postcode postalcode postal plz postleitzahl codepostal
     codigopostal cap cep
     """
 )
-NUMBERING = _listed(
+NUMBERING = _split_words(
     """
     nr no num number nummer key obs case record index rank
     """
 )
-_NOT_ID = _listed(  # other words that end so
+_NOT_ID = _split_words(  # other words that end so
     """
     acid paid unpaid aid steroid thyroid fluid covid hybrid solid kid bid did
     mid valid invalid liquid grid rapid lipid medicaid void avoid rigid humid
     """
 )
-UNITS = _listed(
+UNITS = _split_words(
     """
     household households hh hhid hid haushalt family families familie fam hogar
     menage cluster psu dwelling school schule class classroom klasse firm
@@ -78,13 +78,13 @@ UNITS = _listed(
     child kid mother father animal pig schueler kunde client customer employee
     """
 )
-WEIGHTS = _listed(
+WEIGHTS = _split_words(
     """
     weights pw pwt perwt hhwt pweight dweight anweight pspwght pspweight finalwt
     finalwgt fnlwgt afnlwgt wtssall gewichtung hochrechnungsfaktor expansion
     """
 )
-_SAMPLED = _listed(
+_SAMPLED = _split_words(
     """
     sampling sample survey household households hh person design population
     final frequency grossing calibration stichprobe haushalt
@@ -92,13 +92,13 @@ _SAMPLED = _listed(
 )
 _WEIGHS = re.compile(r"(weight|wght|wgt|wt|gewicht|poids|pond)\d*$")
 _MEASURED = re.compile(r"(size|age|years|income|count|anzahl)$")
-TIMES = _listed(
+TIMES = _split_words(
     """
     year years jahr month monat day days tag week quarter wave visit occasion
     period time date datum round age
     """
 )
-QUANTITIES = _listed(
+QUANTITIES = _split_words(
     """
     age alter years yrs year count anzahl size children kids kinder persons
     rooms days weeks months hours cars score income salary wage price amount
@@ -107,7 +107,7 @@ QUANTITIES = _listed(
     budget einkommen ausgaben lohn umsatz
     """
 )
-CONFIDENTIAL = _listed(  # illness, money, belief, crime, in four languages
+CONFIDENTIAL = _split_words(  # illness, money, belief, crime, in four languages
     """
     diagnosis diagnoses diag diagnose diagnosen diagnostic diagnostico illness
     illnesses krankheit krankheiten erkrankung erkrankungen maladie maladies enfermedad
@@ -140,9 +140,9 @@ _CONFIDENTIAL_PARTS = re.compile(  # Bruttolohn, Jahreseinkommen, Hauptdiagnose,
     r"erkrankung|einkommen|gehalt|lohn|umsatz|turnover|vermoegen|vermogen|schulden|"
     r"religion|crime|affairs|(?<!z)inc)$"
 )
-_CAUSES = _listed("cause causes causa causas ursache")
-_WHEN = _listed("age alter date datum")
-_DEATH = _listed("death dying died tod deces mort muerte defuncion fallecimiento")
+_CAUSES = _split_words("cause causes causa causas ursache")
+_WHEN = _split_words("age alter date datum")
+_DEATH = _split_words("death dying died tod deces mort muerte defuncion fallecimiento")
 
 
 @dataclass(frozen=True)
@@ -152,76 +152,78 @@ class Words:
     parts: frozenset[str]
 
     @classmethod
-    def of(cls, name: str, label: str = "") -> "Words":
+    def from_name(cls, name: str, label: str = "") -> "Words":
         """Return them: `hhIncome`, `hh_income` and `HH.INCOME` have the same two.
 
         Accents are left out: `Prénom` is `prenom`, `Straße` is `strasse`.
         """
-        found = [part.lower() for part in _PARTS.findall(_plain(f"{name} {label}"))]
-        whole = re.sub(r"[^a-z0-9]", "", _plain(name).lower())
-        return cls(frozenset({*found, whole}))
+        parts = [
+            part.lower() for part in _PARTS.findall(_strip_accents(f"{name} {label}"))
+        ]
+        joined = re.sub(r"[^a-z0-9]", "", _strip_accents(name).lower())
+        return cls(frozenset({*parts, joined}))
 
     @property
-    def numbers_records(self) -> bool:
+    def is_identifier(self) -> bool:
         """Whether it is called as numbers of persons or things are."""
-        return self._has(IDENTIFIERS) or any(map(_ends_as_id, self.parts))
+        return self._has(IDENTIFIERS) or any(map(_has_id_ending, self.parts))
 
     @property
-    def names_something(self) -> bool:
+    def is_name(self) -> bool:
         """Whether it is called as names are: of persons, places or anything."""
         return self._has(NAMES) or any(part.endswith("name") for part in self.parts)
 
     @property
-    def names_persons(self) -> bool:
+    def is_person_name(self) -> bool:
         """Whether it is called as names of persons are, and of nothing else."""
-        own = {part for part in self.parts if not part.isdigit()}
-        beside = {part for part in own - NAMES if not part.endswith("name")}
-        return self._has(NAMES_OF_PERSONS) or (self._has(NAMES) and beside <= _PERSONS)
+        words = {part for part in self.parts if not part.isdigit()}
+        others = {part for part in words - NAMES if not part.endswith("name")}
+        return self._has(NAMES_OF_PERSONS) or (self._has(NAMES) and others <= _PERSONS)
 
     @property
-    def postal(self) -> bool:
+    def is_postal_code(self) -> bool:
         """Whether it is called as postal codes are."""
         return self._has(POSTAL)
 
     @property
-    def personal(self) -> bool:
+    def is_personal(self) -> bool:
         """Whether it is called as what reaches a person is: a telephone number."""
         return self._has(PERSONAL)
 
     @property
-    def may_number(self) -> bool:
+    def is_numbering(self) -> bool:
         """Whether it is called as any numbers are."""
         return self._has(NUMBERING)
 
     @property
-    def names_unit(self) -> bool:
+    def is_unit(self) -> bool:
         """Whether it is called as what records are of, and measures nothing of it."""
-        return self._has(UNITS) and not self.quantity
+        return self._has(UNITS) and not self.is_quantity
 
     @property
-    def sampling_weight(self) -> bool:
+    def is_sampling_weight(self) -> bool:
         """Whether it is called as sampling weights are."""
-        return self._has(WEIGHTS) or (self._has(_SAMPLED) and self.weight)
+        return self._has(WEIGHTS) or (self._has(_SAMPLED) and self.is_weight)
 
     @property
-    def weight(self) -> bool:
+    def is_weight(self) -> bool:
         """Whether it is called as a weight: of a record, or of a body."""
         return any(_WEIGHS.search(part) for part in self.parts)
 
     @property
-    def time(self) -> bool:
+    def is_time(self) -> bool:
         """Whether it is called as times are."""
         return self._has(TIMES)
 
     @property
-    def quantity(self) -> bool:
+    def is_quantity(self) -> bool:
         """Whether it is called as what is measured or counted."""
         counted = {"number", "of"} <= self.parts
         measured = any(map(_MEASURED.search, self.parts))
         return self._has(QUANTITIES) or counted or measured
 
     @property
-    def confidential(self) -> bool:
+    def is_confidential(self) -> bool:
         """Whether it is called as what persons and firms keep to themselves.
 
         When an illness was found is an age or a date, and no illness.
@@ -236,12 +238,12 @@ class Words:
         return not self.parts.isdisjoint(words)
 
 
-def _plain(text: str) -> str:
+def _strip_accents(text: str) -> str:
     """Return a text without accents."""
     apart = unicodedata.normalize("NFKD", text.replace("\u00df", "ss"))
     return "".join(letter for letter in apart if not unicodedata.combining(letter))
 
 
-def _ends_as_id(word: str) -> bool:
+def _has_id_ending(word: str) -> bool:
     """Whether a word ends as `utilityid` does."""
     return word.endswith("id") and word not in _NOT_ID and len(word) > 2

@@ -31,18 +31,18 @@ OPTIONS = {"quiet": (Quiet, False), "log_file": (LogFile, None)}
 class Commands(typer.Typer):
     """Commands that take --quiet and --log, whatever else they take."""
 
-    def command(self, *args: Any, **given: Any) -> Callable[..., Any]:
+    def command(self, *args: Any, **options: Any) -> Callable[..., Any]:
         """Return what registers a function as a command, and returns it."""
-        register = super().command(*args, **given)
+        register = super().command(*args, **options)
 
-        def registered(function: Callable[..., Any]) -> Callable[..., Any]:
-            register(_with_options(function))
+        def wrap_and_register(function: Callable[..., Any]) -> Callable[..., Any]:
+            register(_add_options(function))
             return function
 
-        return registered
+        return wrap_and_register
 
 
-def _in_paragraphs(text: str) -> str:
+def _join_paragraphs(text: str) -> str:
     """Return text with a line for each paragraph, for help to wrap as wide as it is.
 
     >>> _in_paragraphs("Mask  a table.")
@@ -51,25 +51,27 @@ def _in_paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
-def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def _add_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the same with two options more."""
 
     @wraps(function)
-    def run(*, quiet: bool = False, log_file: Path | None = None, **given: Any) -> Any:
-        if quiet and given.get("as_json"):
+    def run_command(
+        *, quiet: bool = False, log_file: Path | None = None, **arguments: Any
+    ) -> Any:
+        if quiet and arguments.get("as_json"):
             raise JobError(
                 "--quiet prints nothing, and --json one object: both are named.",
                 fix="leave one of them out.",
             )
         if log_file is not None:
-            _require_other(log_file, given)
+            _require_other(log_file, arguments)
             log.open(log_file, function.__name__.replace("_", "-"))
-        console.hush(quiet)
+        console.set_quiet(quiet)
         if not quiet:
             report_misspelt()
-        return function(**given)
+        return function(**arguments)
 
-    own = inspect.signature(function)
+    signature = inspect.signature(function)
     added = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
@@ -77,25 +79,27 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
         for name, (kind, default) in OPTIONS.items()
     ]
     kinds = {name: kind for name, (kind, _) in OPTIONS.items()}
-    run.__annotations__ = {**function.__annotations__, **kinds}
-    parameters = [*own.parameters.values(), *added]
-    run.__doc__ = _in_paragraphs(inspect.getdoc(function) or "")
-    run.__dict__["__signature__"] = own.replace(parameters=parameters)
-    return run
+    run_command.__annotations__ = {**function.__annotations__, **kinds}
+    parameters = [*signature.parameters.values(), *added]
+    run_command.__doc__ = _join_paragraphs(inspect.getdoc(function) or "")
+    run_command.__dict__["__signature__"] = signature.replace(parameters=parameters)
+    return run_command
 
 
-def _require_other(file: Path, given: dict[str, Any]) -> None:
+def _require_other(file: Path, arguments: dict[str, Any]) -> None:
     """Refuse a log in the place of another file that the command names."""
-    if resolve_path(file) in {resolve_path(path) for path in _paths(given.values())}:
+    if resolve_path(file) in {
+        resolve_path(path) for path in _iter_paths(arguments.values())
+    }:
         raise JobError(
             f"{file} is named twice: as the log, and for something else.",
             fix="name a file of its own: --log FILE.",
         )
 
 
-def _paths(values: Iterable[Any]) -> Iterator[Path]:
+def _iter_paths(values: Iterable[Any]) -> Iterator[Path]:
     for value in values:
         if isinstance(value, Path):
             yield value
         elif isinstance(value, list):
-            yield from _paths(value)
+            yield from _iter_paths(value)

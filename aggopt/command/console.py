@@ -15,7 +15,7 @@ from rich.segment import Segment
 
 from aggopt.command.interrupt import RELEASED, interrupts
 from aggopt.command.log import log
-from aggopt.command.progress import Bar, Steps, lines
+from aggopt.command.progress import Bar, Steps, print_lines
 from aggopt.core.compile_time import compile_time
 from aggopt.core.html import render_text_table, wrap_lines
 from aggopt.core.text_formats import format_json
@@ -28,7 +28,7 @@ COMPILING = (
 )
 
 
-class _Clean(Console):
+class _EscapingConsole(Console):
     """A console on which names of files and columns are text, whatever is in them.
 
     A terminal carries out what escape sequences say: colours, a title, a line over
@@ -40,7 +40,7 @@ class _Clean(Console):
     ) -> Iterator[Segment]:
         """Yield the segments of what is printed, with control characters escaped."""
         for segment in super().render(renderable, options):
-            text = segment.text if segment.control else printable(segment.text)
+            text = segment.text if segment.control else escape_control(segment.text)
             yield segment._replace(text=text)
 
 
@@ -49,41 +49,41 @@ _CONTROL = re.compile(
 )
 
 
-def printable(text: str) -> str:
+def escape_control(text: str) -> str:
     """Return text with its control characters as escapes: a terminal shows them."""
-    return _CONTROL.sub(_escaped, text)
+    return _CONTROL.sub(_escape_match, text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
+def _escape_match(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
 
 
-class _Patient(_Clean):
+class _BrokenPipeConsole(_EscapingConsole):
     """A console whose reader may stop reading: the work is done all the same."""
 
     ends_blank = False  # whether the last line that was printed is a blank one
 
     def on_broken_pipe(self) -> None:
         """Throw the rest away."""
-        _unheard()
+        _close_output()
 
 
-def _unheard() -> None:
+def _close_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-out = _Patient(highlight=False)
-_err = _Clean(stderr=True, highlight=False)
+out = _BrokenPipeConsole(highlight=False)
+_err = _EscapingConsole(stderr=True, highlight=False)
 _announced: set[str] = set()  # lines that a command prints once
 
 
-def hush(quiet: bool) -> None:
+def set_quiet(quiet: bool) -> None:
     """Print nothing but errors from here on, or what there is to print."""
     out.quiet = quiet
 
 
 @contextmanager
-def progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
+def track_progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
     """Yield a function that takes note of the step and its share, which are shown.
 
     Where someone watches, by a bar; else, by a line each ten seconds.  If `quiet`,
@@ -92,28 +92,28 @@ def progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
     """
     steps = Steps(working=compile_time.now)
     bar = Bar(steps, _err) if _err.is_terminal and not (quiet or out.quiet) else None
-    shown = bar or (nullcontext() if out.quiet else lines(steps, _err))
+    shown = bar or (nullcontext() if out.quiet else print_lines(steps, _err))
 
-    def tell(step: str, share: float) -> None:
-        interrupts.require_none()
-        steps.tell(step, share)
-        log.stage(step, share)
+    def record_share(step: str, share: float) -> None:
+        interrupts.raise_missed()
+        steps.record(step, share)
+        log.record_stage(step, share)
         if bar:
             bar.update()
 
-    def compiling(part: str | None) -> None:
+    def record_compiling(part: str | None) -> None:
         steps.compiling = part
         if part is not None:
-            log.compiling(part)
+            log.record_compiling(part)
         if part is not None and not out.quiet:
             _announce_compiling(part)
         if bar:
             bar.update()
 
-    clean = _kept_clean() if quiet else nullcontext()
-    with shown, clean, compile_time.reported_to(compiling):
-        yield tell
-    interrupts.require_none()
+    clean = _replace_stdout() if quiet else nullcontext()
+    with shown, clean, compile_time.reported_to(record_compiling):
+        yield record_share
+    interrupts.raise_missed()
 
 
 def _announce_compiling(part: str) -> None:
@@ -126,7 +126,7 @@ def _announce_compiling(part: str) -> None:
 
 
 @contextmanager
-def _kept_clean() -> Iterator[None]:
+def _replace_stdout() -> Iterator[None]:
     sys.stdout.flush()
     saved = os.dup(1)
     os.dup2(2, 1)
@@ -137,27 +137,27 @@ def _kept_clean() -> Iterator[None]:
         os.close(saved)
 
 
-def as_json(value: dict[str, Any]) -> None:
+def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object."""
     try:
         print(format_json(value), flush=True)
     except BrokenPipeError:
-        _unheard()
+        _close_output()
 
 
-def error(problem: str, fix: str) -> None:
+def print_error(problem: str, fix: str) -> None:
     """Print what was wrong and what to do."""
-    note(f"Error: {problem}", style="red")
-    note(f"To fix: {fix}")
+    print_note(f"Error: {problem}", style="red")
+    print_note(f"To fix: {fix}")
 
 
-def note(text: str, style: str | None = None) -> None:
+def print_note(text: str, style: str | None = None) -> None:
     """Print a line that changes nothing, on standard error."""
     folded = wrap_lines(text, _err.width) if _err.is_terminal else text
     _err.print(folded, markup=False, soft_wrap=True, style=style)
 
 
-def defect(error: Exception) -> str:
+def describe_defect(error: Exception) -> str:
     """Return where a defect struck, and not its message, which may quote a record."""
     frame = extract_tb(error.__traceback__)[-1]
     return (
@@ -166,39 +166,39 @@ def defect(error: Exception) -> str:
     )
 
 
-def release(written: AbstractContextManager[Callable[[], T]]) -> T:
+def publish_files(written: AbstractContextManager[Callable[[], T]]) -> T:
     """Let files appear; from then on no interrupt says that there are none.
 
     `written` are files written aside; what it yields gives them their names.  What is
     left afterwards is to report it, in which time signals are ignored.
     """
-    with written as commit, interrupts.result(RELEASED):
+    with written as commit, interrupts.announce_result(RELEASED):
         return commit()
 
 
-def unprinted(error: Exception) -> None:
+def report_unprinted(error: Exception) -> None:
     """Say that the files of the command are there, and that printing failed."""
     done = interrupts.outcome[:1].upper() + interrupts.outcome[1:]
-    note(f"{done}; printing failed ({type(error).__name__}).")
+    print_note(f"{done}; printing failed ({type(error).__name__}).")
     if isinstance(error, OSError | UnicodeError):
-        _unheard()
+        _close_output()
 
 
-def line(text: str, style: str | None = None) -> None:
+def print_line(text: str, style: str | None = None) -> None:
     """Print plain text, in lines that end between words where a terminal ends them."""
-    columns = width()
+    columns = get_line_width()
     folded = text if columns is None else wrap_lines(text, columns)
     out.print(folded, markup=False, soft_wrap=True, style=style)
     out.ends_blank = False
 
 
-def command(text: str) -> None:
+def print_command(text: str) -> None:
     """Print a command to copy: one line, however long."""
     out.print(f"    {text}", markup=False, soft_wrap=True)
     out.ends_blank = False
 
 
-def table(
+def print_table(
     header: Sequence[str],
     rows: Iterable[Sequence[Any]],
     *,
@@ -212,20 +212,20 @@ def table(
     more.
     """
     cells = [
-        [printable(cell) if isinstance(cell, str) else cell for cell in row]
+        [escape_control(cell) if isinstance(cell, str) else cell for cell in row]
         for row in (header, *rows)
     ]
     shown = render_text_table(
-        cells[0], cells[1:], right=right, width=width(), keys=keys
+        cells[0], cells[1:], right=right, width=get_line_width(), keys=keys
     )
     if title:
-        line(title if out.ends_blank else f"\n{title}", style="bold")
+        print_line(title if out.ends_blank else f"\n{title}", style="bold")
         shown += "\n"
     out.print(shown, markup=False, soft_wrap=True)
     out.ends_blank = bool(title)
 
 
-def width() -> int | None:
+def get_line_width() -> int | None:
     """Return how many characters a line may have; None in a file or a pipe."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
         return shutil.get_terminal_size().columns

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aggopt.command import console
-from aggopt.command.arguments import AsJson, Encoding, words
+from aggopt.command.arguments import AsJson, Encoding, split_words
 from aggopt.command.interrupt import interrupts
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ def convert(
     not be written again as they are spelled.  OUT holds originals: only you can read
     it.
     """
-    from aggopt.engine.conversion.convert import convert as converted
+    from aggopt.engine.conversion.convert import convert as convert_files
 
     interrupts.outcome = f"no folder {out.name} was made"
     with (
-        console.progress(quiet=as_json) as on_progress,
-        interrupts.result(f"the folder {out.name} is whole"),
+        console.track_progress(quiet=as_json) as on_progress,
+        interrupts.announce_result(f"the folder {out.name} is whole"),
     ):
-        made = converted(
+        summary = convert_files(
             table,
             out,
             job=job,
@@ -77,15 +77,15 @@ def convert(
             decimal=decimal,
             multiline=multiline,
             encoding=encoding,
-            numbers=words(numbers),
+            numbers=split_words(numbers),
             progress=on_progress,
         )
-    _told(made, as_json=as_json)
+    _print_summary(summary, as_json=as_json)
 
 
-def _told(made: "ConversionSummary", *, as_json: bool) -> None:
+def _print_summary(summary: "ConversionSummary", *, as_json: bool) -> None:
     if as_json:
-        console.as_json(made.to_dict())
+        console.print_json(summary.to_dict())
         return
-    console.line(str(made))
-    console.line(f"{made.path} holds the originals: keep it to yourself.")
+    console.print_line(str(summary))
+    console.print_line(f"{summary.path} holds the originals: keep it to yourself.")

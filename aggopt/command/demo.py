@@ -26,7 +26,7 @@ JOB = Job(
 )
 
 
-def patients() -> pd.DataFrame:
+def load_patients() -> pd.DataFrame:
     """Return 442 patients: age, sex, bmi, bp and disease progression, raw units.
 
     Source: Efron, Hastie, Johnstone and Tibshirani, Annals of Statistics 32 (2004),
@@ -40,7 +40,7 @@ def patients() -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DemoResult:
     """What the demo made."""
 
     release: Release
@@ -50,23 +50,27 @@ class Shown:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON: the release, and what is compared."""
-        measured = {name: found.to_dict() for name, found in self.compared.items()}
+        measured = {
+            name: assessment.to_dict() for name, assessment in self.compared.items()
+        }
         files = {**self.files.to_dict(), "picture": str(self.picture)}
         return {"files": files, "compared": measured, **self.release.manifest()}
 
 
-def run(
+def run_demo(
     folder: Path, progress: Progress | None = None, *, overwrite: bool = False
-) -> Shown:
+) -> DemoResult:
     """Mask the patients into `folder`; compare with the originals and plain means."""
     with made_folder(folder):
-        return _run(folder, progress, overwrite=overwrite)
+        return _compare_patients(folder, progress, overwrite=overwrite)
 
 
-def _run(folder: Path, progress: Progress | None, *, overwrite: bool) -> Shown:
+def _compare_patients(
+    folder: Path, progress: Progress | None, *, overwrite: bool
+) -> DemoResult:
     picture = folder / "original-against-masked.png"
     check_places(picture, overwrite=overwrite)
-    table = patients()
+    table = load_patients()
     release = mask(table, JOB, progress=progress)
     means = mask(table, JOB.model_copy(update={"aggregation": Mean()}))
     names = JOB.roles.quasi_identifier
@@ -76,15 +80,19 @@ def _run(folder: Path, progress: Progress | None, *, overwrite: bool) -> Shown:
         "group means": means.measures,
         "P3M": release.measures,
     }
-    measured = {name: found for name, found in compared.items() if found is not None}
+    measured = {
+        name: assessment
+        for name, assessment in compared.items()
+        if assessment is not None
+    }
     with Staging() as staging:  # mode 0600: it shows the originals
         staging.write(
             picture, lambda to: draw(original, release.masked.matrix(), names, to)
         )
         written = release.staged(folder / "patients.csv", overwrite=overwrite)
-        files = console.release(written)
+        files = console.publish_files(written)
         staging.commit(picture, overwrite=True)
-    return Shown(release, measured, files, picture)
+    return DemoResult(release, measured, files, picture)
 
 
 def draw(original: Floats, masked: Floats, names: tuple[str, ...], to: Path) -> None:

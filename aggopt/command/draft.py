@@ -10,18 +10,18 @@ from typing import Any
 import pyarrow as pa
 
 from aggopt.command.check import require_few_columns
-from aggopt.command.check_parts import obstacles_of_engine
-from aggopt.command.collect_errors import Obstacle, dropped, obstacles
-from aggopt.command.missing_policies import FILLED, REFUSED, Policy, proposed_policy
+from aggopt.command.check_parts import list_engine_obstacles
+from aggopt.command.collect_errors import Obstacle, drop_columns, find_obstacles
+from aggopt.command.missing_policies import FILLED, REFUSED, Policy, propose_policy
 from aggopt.command.proposal import (
     WIDTH,
     Proposal,
-    commented,
-    proposals,
-    role_lines,
-    type_lines,
+    add_comment,
+    format_roles,
+    format_types,
+    propose_roles,
 )
-from aggopt.command.template import template
+from aggopt.command.template import render_template
 from aggopt.core.column_names import require_no_numbers
 from aggopt.core.plural import plural
 from aggopt.data.context.structure import Structure
@@ -53,23 +53,23 @@ class Draft:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is proposed and undecided, ready for JSON."""
-        open_ = {each.column for each in self.undecided}
+        open_ = {obstacle.column for obstacle in self.undecided}
         return {
             "columns": [
                 {
-                    "name": each.look.name,
-                    "role": None if each.look.name in open_ else each.role,
-                    "type": each.look.type,
-                    "reason": each.reason,
+                    "name": proposal.look.name,
+                    "role": None if proposal.look.name in open_ else proposal.role,
+                    "type": proposal.look.type,
+                    "reason": proposal.reason,
                 }
-                for each in self.proposed
+                for proposal in self.proposed
             ],
             "sample": self.sample,
-            "undecided": [asdict(each) for each in self.undecided],
+            "undecided": [asdict(obstacle) for obstacle in self.undecided],
         }
 
 
-def draft(
+def propose_job(
     path: Path,
     job: Path,
     separator: str | None = None,
@@ -92,9 +92,9 @@ def draft(
     folder = is_folder_or_pattern(path)
     if folder:
         parts = InputFolder.of(path)
-        sample, how = Sample.of_blocks(parts.blocks(), parts.records), Input()
+        sample, text_format = Sample.of_blocks(parts.blocks(), parts.records), Input()
     else:
-        sample, how = sample_with_dialect(path, separator, decimal, encoding)
+        sample, text_format = sample_with_dialect(path, separator, decimal, encoding)
     table = sample.table.unify_dictionaries() if folder else sample.table
     require_few_columns(
         path,
@@ -105,48 +105,50 @@ def draft(
         "writes.",
     )
     _require_header(path, table)
-    seen = profile_columns(table, how if has_text_entries(path) else None)
-    proposed = proposals(seen, Structure.of(table))
+    profiles = profile_columns(table, text_format if has_text_entries(path) else None)
+    proposed = propose_roles(profiles, Structure.of(table))
     questions = tuple(
         Obstacle(
-            f"{each.look.name!r}: {each.reason}.",
-            name_sections(each.question, each.look.name),
-            each.look.name,
+            f"{proposal.look.name!r}: {proposal.reason}.",
+            name_sections(proposal.question, proposal.look.name),
+            proposal.look.name,
         )
-        for each in proposed
-        if each.question
+        for proposal in proposed
+        if proposal.question
     )
 
-    def text(undecided: Sequence[Obstacle], policy: Policy) -> str:
-        return template(
+    def render_text(undecided: Sequence[Obstacle], policy: Policy) -> str:
+        return render_template(
             path,
             job,
-            how,
+            text_format,
             records=len(table),
-            state=[*_of_sample(sample), *_state(undecided)],
-            roles=role_lines(proposed, undecided),
-            types=type_lines(proposed, undecided),
-            missing=commented(f'policy = "{policy.name}"', policy.reason),
+            state=[*_wrap_sample_note(sample), *_list_open_points(undecided)],
+            roles=format_roles(proposed, undecided),
+            types=format_types(proposed, undecided),
+            missing=add_comment(f'policy = "{policy.name}"', policy.reason),
             folder=folder,
         )
 
-    masked = [each.look for each in proposed if each.role == "quasi-identifier"]
+    masked = [
+        proposal.look for proposal in proposed if proposal.role == "quasi-identifier"
+    ]
     if not masked:
         open_points = (NOTHING_TO_MASK, *questions)
-        text_of_all = text(open_points, REFUSED)
+        text_of_all = render_text(open_points, REFUSED)
         return Draft(text_of_all, open_points, proposed, sample.note)
-    asked = FILLED if any(look.missing for look in masked) else REFUSED
-    parsed = tomllib.loads(text(questions, asked))
-    parsed["roles"]["drop"] += [str(each.column) for each in questions]
-    whole = Job(**parsed)
-    table_job = whole.model_copy(update={"engine": Engine()})
-    found = (*questions, *obstacles(path, table, table_job))
+    trial_policy = FILLED if any(look.missing for look in masked) else REFUSED
+    parsed = tomllib.loads(render_text(questions, trial_policy))
+    parsed["roles"]["drop"] += [str(obstacle.column) for obstacle in questions]
+    drafted_job = Job(**parsed)
+    table_job = drafted_job.model_copy(update={"engine": Engine()})
+    obstacles = (*questions, *find_obstacles(path, table, table_job))
     if folder:
-        found = (*found, *obstacles_of_engine(whole))
-    open_ = {each.column for each in found}
+        obstacles = (*obstacles, *list_engine_obstacles(drafted_job))
+    open_ = {obstacle.column for obstacle in obstacles}
     holed = [look for look in masked if look.missing and look.name not in open_]
-    policy = proposed_policy(path, table, dropped(table_job, open_), holed)
-    return Draft(text(found, policy), found, proposed, sample.note)
+    policy = propose_policy(path, table, drop_columns(table_job, open_), holed)
+    return Draft(render_text(obstacles, policy), obstacles, proposed, sample.note)
 
 
 def _require_header(path: Path, table: pa.Table) -> None:
@@ -162,20 +164,22 @@ def _require_header(path: Path, table: pa.Table) -> None:
         )
 
 
-def _of_sample(sample: Sample) -> list[str]:
+def _wrap_sample_note(sample: Sample) -> list[str]:
     """Return the lines that say which records were looked at, if not all."""
     return [f"# {part}" for part in wrap(sample.note, WIDTH - 2)]
 
 
-def _state(undecided: Sequence[Obstacle]) -> Iterator[str]:
+def _list_open_points(undecided: Sequence[Obstacle]) -> Iterator[str]:
     """Yield lines that say whether the job masks as it is, or what is open."""
-    columns = sum(each.column is not None for each in undecided)
+    columns = sum(obstacle.column is not None for obstacle in undecided)
     if not undecided:
         yield "# Nothing must be decided before: the roles below are proposals."
     if columns:
         count = plural(columns, "column")
         yield f"# To be decided before: {count}, marked DECIDE below."
-    for each in undecided:
-        if each.column is None:
-            said = f"To be decided before: {each.problem} To fix: {each.fix}"
-            yield from (f"# {line}" for line in wrap(said, WIDTH - 2))
+    for obstacle in undecided:
+        if obstacle.column is None:
+            sentence = (
+                f"To be decided before: {obstacle.problem} To fix: {obstacle.fix}"
+            )
+            yield from (f"# {line}" for line in wrap(sentence, WIDTH - 2))

@@ -50,8 +50,8 @@ def require_fresh(overwrite: bool, private: Path | None, report: Path | None) ->
         A folder is never overwritten, and its key lies beside it.
     """
     options = {"--overwrite": overwrite, "--private": private, "--report": report}
-    for option, given in options.items():
-        if given:
+    for option, value in options.items():
+        if value:
             raise JobError(
                 f"{option} is for a table in memory, and an engine writes a folder.",
                 fix="leave it out: name a new folder; OUT.private appears beside it.",
@@ -65,41 +65,42 @@ def mask_folder(
     from aggopt.engine.mask import mask
 
     with (
-        _continued(to),
-        console.progress(quiet=as_json) as report,
-        interrupts.result(RELEASED),
+        _explain_resuming(to),
+        console.track_progress(quiet=as_json) as report,
+        interrupts.announce_result(RELEASED),
     ):
         release = mask(folder, job, out=to, progress=report, trust=trust)
     if as_json:
-        console.as_json(_paths(release) | release.manifest)
+        console.print_json(_map_paths(release) | release.manifest)
     else:
-        show.folder_release(release)
+        show.print_folder_release(release)
 
 
 @contextmanager
-def _continued(to: Path) -> Iterator[None]:
+def _explain_resuming(to: Path) -> Iterator[None]:
     """Say of a command that a signal ends where its work is, and how it goes on."""
-    resume = shlex.join(["aggopt", *_without_resume(sys.argv[1:]), "--resume"])
+    resume = shlex.join(["aggopt", *_remove_resume(sys.argv[1:]), "--resume"])
     interrupts.outcome = f"no release was written; go on with {resume}"
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
         from aggopt.engine.runs.abandoned_runs import find_kept_runs
 
-        kept = " and ".join(map(str, find_kept_runs(to)))
+        folders = " and ".join(map(str, find_kept_runs(to)))
         interrupts.outcome = NO_RELEASE
-        if kept:
+        if folders:
             interrupts.advice = (
-                f"{NO_RELEASE}; what was done is kept in {kept}, which hold originals. "
-                f"Go on with it: {resume}. Or begin anew: --discard removes it."
+                f"{NO_RELEASE}; what was done is kept in {folders}, which hold "
+                f"originals. Go on with it: {resume}. "
+                "Or begin anew: --discard removes it."
             )
         raise
 
 
-def _without_resume(words: list[str]) -> list[str]:
+def _remove_resume(words: list[str]) -> list[str]:
     return [word for word in words if word not in ("--resume", "--discard")]
 
 
-def _paths(release: "FolderRelease") -> dict[str, object]:
+def _map_paths(release: "FolderRelease") -> dict[str, object]:
     at = {"folder": str(release.path), "private": str(release.private)}
     return {"files": at}

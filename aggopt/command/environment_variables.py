@@ -15,7 +15,7 @@ VARIABLES = {
 }
 
 
-def misspelt() -> Iterator[str]:
+def find_misspelt() -> Iterator[str]:
     """Yield a sentence for each variable that nothing reads, with the nearest one."""
     for name in sorted(os.environ):
         if name.upper().startswith(PREFIX) and name not in VARIABLES:
@@ -29,5 +29,5 @@ def misspelt() -> Iterator[str]:
 
 def report_misspelt() -> None:
     """Print these sentences on standard error."""
-    for sentence in misspelt():
-        console.note(sentence)
+    for sentence in find_misspelt():
+        console.print_note(sentence)

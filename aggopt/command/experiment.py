@@ -21,7 +21,7 @@ NUMBERS = ("k", "seed", "objective", "gap", "linkage", "pil")
 
 Grid = Annotated[Path, typer.Argument(metavar="GRID", help="The grid, a TOML file.")]
 Rows = Annotated[Path, typer.Option(help="The file for the rows: .csv or .parquet.")]
-Jobs = Annotated[
+GridJobs = Annotated[
     int | None,
     typer.Option(
         help="Number of processes; -1 is one per core. Default: that of GRID."
@@ -33,7 +33,7 @@ def experiment(
     grid: Grid,
     out: Rows,
     trust: Trust,
-    jobs: Jobs = None,
+    jobs: GridJobs = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -45,33 +45,37 @@ def experiment(
     you interrupt: run the command again to continue.
     """
     from aggopt.experiments._grid import GridFile
-    from aggopt.experiments.experiment import experiment as found_in
+    from aggopt.experiments.experiment import experiment as run_experiment
     from aggopt.release.files.staging import check_places
 
     _require_ending(out)
-    asked = GridFile.read(grid)
-    inputs = (grid, *asked.tables.values())
+    grid_file = GridFile.read(grid)
+    inputs = (grid, *grid_file.tables.values())
     check_places(out, overwrite=overwrite, inputs=inputs)
-    said = {**asked.said} if jobs is None else {**asked.said, "jobs": jobs}
-    kept = said.get("cache")
+    settings = {**grid_file.said} if jobs is None else {**grid_file.said, "jobs": jobs}
+    cache = settings.get("cache")
     interrupts.outcome = (
         "name a cache in GRID to go on another time"
-        if kept is None
-        else f"cells that are done are kept in {kept}"
+        if cache is None
+        else f"cells that are done are kept in {cache}"
     )
-    with console.progress(quiet=as_json) as report:
-        found = found_in(
-            dict(asked.tables), **said, on_error="row", trust=trust, progress=report
+    with console.track_progress(quiet=as_json) as report:
+        rows = run_experiment(
+            dict(grid_file.tables),
+            **settings,
+            on_error="row",
+            trust=trust,
+            progress=report,
         )
-        write = found.to_csv if out.suffix.lower() == ".csv" else found.to_parquet
-        with interrupts.result(f"{out.name} is written"):
+        write = rows.to_csv if out.suffix.lower() == ".csv" else rows.to_parquet
+        with interrupts.announce_result(f"{out.name} is written"):
             write(out, overwrite=overwrite)
-    failed = len(found.failures)
+    failed = len(rows.failures)
     if as_json:
-        console.as_json({"file": str(out), "rows": len(found), "failed": failed})
+        console.print_json({"file": str(out), "rows": len(rows), "failed": failed})
     else:
-        _print_rows(found)
-        console.line(f"Rows: {out}, {plural(len(found), 'row')}")
+        _print_rows(rows)
+        console.print_line(f"Rows: {out}, {plural(len(rows), 'row')}")
     if failed:
         raise typer.Exit(NO)
 
@@ -85,8 +89,8 @@ def _print_rows(found: "Experiment") -> None:
     for row in named:
         if row.get("error"):
             row["status"] = "failed"
-    console.line(found.verdict)
-    console.table(
+    console.print_line(found.verdict)
+    console.print_table(
         shown,
         [[row.get(name, "") for name in shown] for row in named],
         title="The first rows" if len(found) > len(rows) else "All rows",
@@ -98,7 +102,7 @@ def _print_rows(found: "Experiment") -> None:
         of = ", ".join(f"{name} = {row[name]}" for name in cell)
         by_message.setdefault(str(row["message"]), []).append(f"({of})")
     for message, cells in by_message.items():
-        console.line(f"{', '.join(cells)} failed: {message}")
+        console.print_line(f"{', '.join(cells)} failed: {message}")
 
 
 def _require_ending(out: Path) -> None:

@@ -15,8 +15,8 @@ from aggopt.command.arguments import (
     Overwrite,
     TableFile,
     Trust,
-    numbers,
-    words,
+    parse_numbers,
+    split_words,
 )
 from aggopt.command.interrupt import interrupts
 from aggopt.data.formats.registry import name_suffixes
@@ -72,15 +72,15 @@ def compare_solvers(
     """
     from aggopt.experiments.compare_solvers import compare
 
-    with console.progress(quiet=as_json) as report:
+    with console.track_progress(quiet=as_json) as report:
         of_job = compare(
-            table, job, words(solvers), time_limit, progress=report, trust=trust
+            table, job, split_words(solvers), time_limit, progress=report, trust=trust
         )
         rows = list(of_job)
     if as_json:
-        console.as_json({row.solver: row.to_dict() for row in rows})
+        console.print_json({row.solver: row.to_dict() for row in rows})
     else:
-        show_solvers.compared(rows)
+        show_solvers.print_comparison(rows)
 
 
 def sweep(
@@ -108,30 +108,32 @@ def sweep(
     of JOB, also those in columns; its importance and margin remain.
     """
     from aggopt.command import sweep_files
-    from aggopt.experiments.sweep import sweep as points
+    from aggopt.experiments.sweep import sweep as run_sweep
 
-    grid = numbers(alpha, "alpha"), numbers(delta, "delta")
-    statistics, own = words(keep), dict(map(_values, over or ()))
+    grid = parse_numbers(alpha, "alpha"), parse_numbers(delta, "delta")
+    statistics, settings = split_words(keep), dict(map(_parse_setting, over or ()))
     with (
-        console.progress(quiet=as_json) as report,
-        sweep_files.keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
+        console.track_progress(quiet=as_json) as report,
+        sweep_files.open_sweep_files(
+            out, overwrite=overwrite, inputs=(job, table)
+        ) as files,
     ):
-        done = f"points that are done are kept in {kept.table.name}"
+        done = f"points that are done are kept in {files.table.name}"
         total = len(grid[0]) * len(grid[1]) * max(1, len(statistics))
-        total = total or prod(map(len, own.values()))
+        total = total or prod(map(len, settings.values()))
         of_grid = partial(
-            points, alpha=grid[0], delta=grid[1], keep=statistics, over=own
+            run_sweep, alpha=grid[0], delta=grid[1], keep=statistics, over=settings
         )
         for point in of_grid(table, job, jobs=jobs, progress=report, trust=trust):
-            with interrupts.result(done, is_last=False):
-                kept.add(point)
-            report("sweep", len(kept.points) / total)
-        with interrupts.result(done):
-            kept.draw()
+            with interrupts.announce_result(done, is_last=False):
+                files.add(point)
+            report("sweep", len(files.points) / total)
+        with interrupts.announce_result(done):
+            files.draw()
     if as_json:
-        console.as_json(kept.to_dict())
+        console.print_json(files.to_dict())
     else:
-        show_solvers.swept(kept.points, kept.files)
+        show_solvers.print_sweep(files.points, files.files)
 
 
 def reproduce(
@@ -160,27 +162,34 @@ def reproduce(
 ) -> None:
     """Compute published tables again, of their data or of yours, and print both."""
     from aggopt.command import show_reproduced
-    from aggopt.experiments.reproduce import reproduce as reproduced
+    from aggopt.experiments.reproduce import reproduce as reproduce_study
 
-    own = {"columns": words(columns), "confidential": words(confidential)}
+    data_columns = {
+        "columns": split_words(columns),
+        "confidential": split_words(confidential),
+    }
     if not study:
-        given = table is not None or data is not None or any(own.values())
-        show_reproduced.listed(given=given, json=as_json)
+        has_options = (
+            table is not None or data is not None or any(data_columns.values())
+        )
+        show_reproduced.print_studies(has_options=has_options, json=as_json)
         return
-    with console.progress(quiet=as_json) as report:
-        cells = list(reproduced(study, table, data=data, **own, progress=report))
-    show_reproduced.reproduced(study, cells, json=as_json)
+    with console.track_progress(quiet=as_json) as report:
+        cells = list(
+            reproduce_study(study, table, data=data, **data_columns, progress=report)
+        )
+    show_reproduced.print_study(study, cells, json=as_json)
 
 
-def _values(stated: str) -> tuple[str, list[Any]]:
+def _parse_setting(stated: str) -> tuple[str, list[Any]]:
     """Return the name of a setting and its values, as a job file would have them."""
     name, is_named, values = stated.partition("=")
     if not (is_named and name):
         raise JobError(f"over is {stated!r}.", fix="write NAME=VALUES: cap=1.0,2.0.")
-    return name, [_value(word) for word in words(values)]
+    return name, [_parse_value(word) for word in split_words(values)]
 
 
-def _value(word: str) -> Any:
+def _parse_value(word: str) -> Any:
     """Return a word as the number or truth value that it spells, or as it is."""
     try:
         return tomllib.loads(f"value = {word}")["value"]

@@ -28,18 +28,20 @@ def export(
     JOB declares the program.  The file holds the originals, standardised, and the key
     next to it the secret margins.  Only you can read them: do not share them.
     """
-    from aggopt.pipeline.programs import export as exported
+    from aggopt.pipeline.programs import export as programs
 
-    with interrupts.result(f"{out.name} and its key are written"):
-        made = exported.export(
+    with interrupts.announce_result(f"{out.name} and its key are written"):
+        program = programs.export(
             table, job, attribute, out, format=format, trust=trust, overwrite=overwrite
         )
     if as_json:
-        files = {"program": str(made.program), "key": str(made.key)}
-        console.as_json({"attribute": attribute, "files": files})
+        files = {"program": str(program.program), "key": str(program.key)}
+        console.print_json({"attribute": attribute, "files": files})
         return
-    console.line(f"{made.program} holds the originals of {attribute!r}, standardised.")
-    console.line(f"{made.key} is its key: keep both to yourself.")
+    console.print_line(
+        f"{program.program} holds the originals of {attribute!r}, standardised."
+    )
+    console.print_line(f"{program.key} is its key: keep both to yourself.")
 
 
 def import_solution(
@@ -58,16 +60,18 @@ def import_solution(
 
     The exit code is 1 if the solution violates a constraint.  It writes nothing.
     """
-    from aggopt.pipeline.programs import export as exported
+    from aggopt.pipeline.programs import export as programs
 
-    made = exported.import_solution(
+    solved = programs.import_solution(
         table, job, attribute, solution, key=key, trust=trust
     )
-    (proof,) = made.certificates
+    (proof,) = solved.certificates
     if as_json:
-        console.as_json(proof.to_dict())
+        console.print_json(proof.to_dict())
     else:
         figures = f"objective {proof.objective:.6g}, violation {proof.violation:.1e}"
-        console.line(f"{attribute}: {proof.status}, {figures}; nothing is proven.")
+        console.print_line(
+            f"{attribute}: {proof.status}, {figures}; nothing is proven."
+        )
     if not proof.status.usable:
         raise typer.Exit(NO)

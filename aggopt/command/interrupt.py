@@ -42,7 +42,7 @@ class Interrupts:
         Whether the last files of the command have their names.
     advice
         What to do about an interrupted command, where it is not to run it again.
-    heard
+    handled_at
         When the handler of each signal last ran, by time.monotonic().
     """
 
@@ -50,7 +50,7 @@ class Interrupts:
         self.count, self.ending, self._outcome = 0, 0, NO_RELEASE
         self.is_done = False
         self.advice = ""
-        self.heard: dict[int, float] = {}
+        self.handled_at: dict[int, float] = {}
 
     @property
     def outcome(self) -> str:
@@ -61,10 +61,10 @@ class Interrupts:
     def outcome(self, outcome: str) -> None:
         self._outcome = outcome
         guardian.send_message(
-            "sentence", os.fsdecode(_sentence("Interrupted", outcome))
+            "sentence", os.fsdecode(_format_sentence("Interrupted", outcome))
         )
 
-    def listen(self) -> None:
+    def register_handlers(self) -> None:
         """Heed what ends a command from here on, so that files are tidied.
 
         Not what is ignored, as nohup does, nor Ctrl-C that is handled elsewhere.
@@ -72,23 +72,26 @@ class Interrupts:
         self.is_done = False
         self.count, self.ending = 0, 0
         self.outcome, self.advice = NO_RELEASE, ""
-        self.heard = {}
-        if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, self._came):
-            self._heed(signal.SIGINT, self._came)
+        self.handled_at = {}
+        if signal.getsignal(signal.SIGINT) in (
+            signal.default_int_handler,
+            self._count_interrupt,
+        ):
+            self._register(signal.SIGINT, self._count_interrupt)
         for number in (getattr(signal, name, None) for name in _ENDING):
             if number and signal.getsignal(number) is not signal.SIG_IGN:
-                self._heed(number, self._told)
+                self._register(number, self._exit_by_signal)
 
-    def cut_off(self, number: int) -> None:
+    def exit_by_lost_signal(self, number: int) -> None:
         """End here and now, by a signal that no handler heard."""
         if number == signal.SIGINT:
-            _end("Interrupted", self.outcome)
+            _exit_at_once("Interrupted", self.outcome)
         remove_staged()
         name = signal.Signals(number).name
-        log.end(BY_SIGNAL + number, f"Ended by {name}: {self.outcome}.")
+        log.close(BY_SIGNAL + number, f"Ended by {name}: {self.outcome}.")
         os._exit(BY_SIGNAL + number)
 
-    def end(self) -> None:
+    def forget_signals(self) -> None:
         """Forget the signals of this command, and ignore others if it is done.
 
         The interpreter undoes all other handlers when it ends.  If all files of the
@@ -96,19 +99,19 @@ class Interrupts:
         """
         self.count, self.ending = 0, 0
         if self.is_done:
-            for number in self.heard:
+            for number in self.handled_at:
                 signal.signal(number, signal.SIG_IGN)
 
-    def _heed(self, number: int, handler: Callable[..., None]) -> None:
-        self.heard[number] = -inf
+    def _register(self, number: int, handler: Callable[..., None]) -> None:
+        self.handled_at[number] = -inf
         signal.signal(number, handler)
 
-    def _told(self, number: int, frame: FrameType | None) -> None:
-        self.heard[number] = time.monotonic()
+    def _exit_by_signal(self, number: int, frame: FrameType | None) -> None:
+        self.handled_at[number] = time.monotonic()
         self.ending = number
         sys.exit(BY_SIGNAL + number)
 
-    def require_none(self) -> None:
+    def raise_missed(self) -> None:
         """Raise again what came and was lost.
 
         Raises
@@ -124,7 +127,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     @contextmanager
-    def result(self, outcome: str, *, is_last: bool = True) -> Iterator[None]:
+    def announce_result(self, outcome: str, *, is_last: bool = True) -> Iterator[None]:
         """Say `outcome` as soon as files that are written within have their names.
 
         If it `is_last`, all is done then: signals do nothing from there on, and what
@@ -137,7 +140,7 @@ class Interrupts:
 
         def begin() -> None:
             if is_last:
-                self.require_none()
+                self.raise_missed()
 
         token = RESULT.set(Result(begin, finish, is_last))
         try:
@@ -145,25 +148,25 @@ class Interrupts:
         finally:
             RESULT.reset(token)
 
-    def _came(self, number: int, frame: FrameType | None) -> None:
-        self.heard[number] = time.monotonic()
+    def _count_interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.handled_at[number] = time.monotonic()
         if frame is not None:  # else it comes again, by `reraise_interrupts`
             self.count += 1
         if self.count > 1:
-            _end("Interrupted twice", self.outcome)
+            _exit_at_once("Interrupted twice", self.outcome)
         raise KeyboardInterrupt
 
 
-def _end(why: str, outcome: str) -> None:
+def _exit_at_once(why: str, outcome: str) -> None:
     """End here and now; no file of a release stays."""
     remove_staged()
     if os.name == "nt" or select.select([], [2], [], READS)[1]:
-        os.write(2, _sentence(why, outcome))
-    log.end(EXIT, f"{why}: ended at once, {outcome}.")
+        os.write(2, _format_sentence(why, outcome))
+    log.close(EXIT, f"{why}: ended at once, {outcome}.")
     os._exit(EXIT)
 
 
-def _sentence(why: str, outcome: str) -> bytes:
+def _format_sentence(why: str, outcome: str) -> bytes:
     shown = _SHOWN if sys.stderr.isatty() else b""
     return shown + f"{why}: ended at once, {outcome}.\n".encode()
 

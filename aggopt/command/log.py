@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from aggopt import __version__
-from aggopt.command.causes import BY_SIGNAL, CAUSES, DONE, NO, cause_of
+from aggopt.command.causes import BY_SIGNAL, CAUSES, DONE, NO, name_cause
 from aggopt.command.progress import EVERY
 from aggopt.core import guardian
 from aggopt.errors import PlaceError, TableError
@@ -55,39 +55,41 @@ class Log:
             ) from None
         self._stage, self._began = "start", time.monotonic()
         self._compiled.clear()
-        self._note("info", f"aggopt {__version__}, {command}")
-        self._tell_guardian(path)
+        self._write_line("info", f"aggopt {__version__}, {command}")
+        self._notify_guardian(path)
 
-    def stage(self, stage: str, share: float) -> None:
+    def record_stage(self, stage: str, share: float) -> None:
         """Note that a stage begins; and now and then what share of it is done."""
         if self._file is None:
             return
         now = time.monotonic()
         if stage != self._stage:
             self._stage, self._shared = stage, now
-            self._note("info", "begun")
+            self._write_line("info", "begun")
         elif now > self._shared + EVERY:
             self._shared = now
-            self._note("info", f"{100 * share:.0f} % done")
+            self._write_line("info", f"{100 * share:.0f} % done")
 
-    def compiling(self, part: str) -> None:
+    def record_compiling(self, part: str) -> None:
         """Note, once, that loops of a part of the package are compiled."""
         if part not in self._compiled:
             self._compiled.add(part)
-            self._note("info", f"compiling loops ({part})")
+            self._write_line("info", f"compiling loops ({part})")
 
-    def end(self, code: int, problem: str = "", fix: str = "") -> None:
+    def close(self, code: int, problem: str = "", fix: str = "") -> None:
         """Note with which code the command ends, and why; nothing comes after it."""
         if self._file is None:
             return
         level = _LEVELS.get(code, "error")
         more = {"fix": fix} if fix else {}
-        self._note(level, problem or CAUSES[code].meaning, **_ending(code), **more)
+        self._write_line(
+            level, problem or CAUSES[code].meaning, **_describe_ending(code), **more
+        )
         os.close(self._file)
         self._file = None
         guardian.send_message("log")
 
-    def _note(self, level: str, message: str, **more: Any) -> None:
+    def _write_line(self, level: str, message: str, **more: Any) -> None:
         if self._file is None:
             return
         line = {
@@ -104,15 +106,15 @@ class Log:
                 size = os.fstat(self._file).st_size
                 os.ftruncate(self._file, size - written)
 
-    def _tell_guardian(self, path: Path) -> None:
+    def _notify_guardian(self, path: Path) -> None:
         """Let the guardian write the last line, should it have to kill the command."""
-        line = {"level": "error", "stage": "end", **_ending(KILLED)}
+        line = {"level": "error", "stage": "end", **_describe_ending(KILLED)}
         stated = {"path": str(path.absolute()), "began": self._began, "line": line}
         guardian.send_message("log", json.dumps(stated))
 
 
-def _ending(code: int) -> dict[str, Any]:
-    return {"exit": int(code), "cause": cause_of(code)}
+def _describe_ending(code: int) -> dict[str, Any]:
+    return {"exit": int(code), "cause": name_cause(code)}
 
 
 log = Log()

@@ -64,27 +64,32 @@ def mask(
     """
     from aggopt.engine.mask import replace_engine_keys
     from aggopt.engine.storage.input_parts import require_one_file
-    from aggopt.pipeline.mask import mask as masked
+    from aggopt.pipeline.mask import mask as mask_table
     from aggopt.release.files.output_paths import ReleaseFiles
     from aggopt.release.files.type_support import require_types
 
-    named = {"name": engine, "jobs": jobs, "workers": workers, "scheduler": scheduler}
-    asked = replace_engine_keys(job, **named, resume=resume)
-    if asked.engine.name != "memory":
+    engine_options = {
+        "name": engine,
+        "jobs": jobs,
+        "workers": workers,
+        "scheduler": scheduler,
+    }
+    loaded_job = replace_engine_keys(job, **engine_options, resume=resume)
+    if loaded_job.engine.name != "memory":
         require_fresh(overwrite, private, report)
-        mask_folder(table, asked, out, trust, as_json=as_json)
+        mask_folder(table, loaded_job, out, trust, as_json=as_json)
         return
     require_one_file(table, PARTS)
-    places, roles = ReleaseFiles.beside(out, private, report), asked.released_roles
+    places, roles = ReleaseFiles.beside(out, private, report), loaded_job.released_roles
     names = (*roles.published, *roles.unit)
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
-    require_types(out, table, asked.roles.as_they_are, asked.input)
-    with console.progress(quiet=as_json) as on_progress:
-        release = masked(table, asked, progress=on_progress, trust=trust)
-        files = console.release(
+    require_types(out, table, loaded_job.roles.as_they_are, loaded_job.input)
+    with console.track_progress(quiet=as_json) as on_progress:
+        release = mask_table(table, loaded_job, progress=on_progress, trust=trust)
+        files = console.publish_files(
             release.staged(out, overwrite=overwrite, private=private, report=report)
         )
-    show.finished(release, files, as_json=as_json)
+    show.print_finished(release, files, as_json=as_json)
 
 
 def repeat(
@@ -109,11 +114,11 @@ def repeat(
 
     places = ReleaseFiles.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, manifest))
-    with console.progress(quiet=as_json) as report:
+    with console.track_progress(quiet=as_json) as report:
         release, written = remake_release(
             manifest, table, out, progress=report, trust=trust
         )
-        files = console.release(
+        files = console.publish_files(
             release.staged(out, overwrite=overwrite, private=private, again=written)
         )
-    show.finished(release, files, as_json=as_json)
+    show.print_finished(release, files, as_json=as_json)

@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from aggopt.command.collect_errors import Obstacle, as_read, obstacles, refused
+from aggopt.command.collect_errors import (
+    Obstacle,
+    find_obstacles,
+    find_refusal,
+    read_as_mask,
+)
 from aggopt.core.plural import plural
 from aggopt.data.context.strata import stratify
 from aggopt.data.context.units import collapse_units
@@ -35,7 +40,7 @@ REFUSED = Policy("refuse", "no value of a quasi-identifier is missing")
 FILLED = Policy("fill", "what the group publishes stands in their place")
 
 
-def proposed_policy(
+def propose_policy(
     path: Path, table: pa.Table, job: Job, holed: Sequence[ColumnProfile]
 ) -> Policy:
     """Return what suits a table whose columns that are masked and `holed` miss values.
@@ -45,39 +50,41 @@ def proposed_policy(
     if not holed:
         return REFUSED
     holes = sum(look.missing for look in holed)
-    seen = f"{plural(holes, 'value')} of {plural(len(holed), 'column')} missing"
-    asked = job.model_copy(update={"missing": Missing(policy="patterns")})
+    summary = f"{plural(holes, 'value')} of {plural(len(holed), 'column')} missing"
+    trial_job = job.model_copy(update={"missing": Missing(policy="patterns")})
     lost = None
-    if refused(path, table, asked) is None:
-        lost = _suppressed(path, table, asked)
+    if find_refusal(path, table, trial_job) is None:
+        lost = _count_suppressed(path, table, trial_job)
     if lost == 0:
-        return Policy("patterns", f"{seen}: they stay so, and no other is suppressed")
+        return Policy(
+            "patterns", f"{summary}: they stay so, and no other is suppressed"
+        )
     costs = (
         "" if lost is None else f'; "patterns" would suppress {plural(lost, "other")}'
     )
-    return Policy(FILLED.name, f"{seen}: {FILLED.reason}{costs}")
+    return Policy(FILLED.name, f"{summary}: {FILLED.reason}{costs}")
 
 
-def policies(
+def explain_policies(
     path: Path,
     table: pa.Table,
     job: Job,
-    found: Sequence[Obstacle],
-    seen: Sequence[ColumnProfile],
+    obstacles: Sequence[Obstacle],
+    profiles: Sequence[ColumnProfile],
 ) -> Iterator[str]:
     """Yield what a policy would do, where the job has none and values are missing.
 
-    That may be beside other obstacles of those `found`, if it makes none itself.
+    That may be beside other obstacles of those `obstacles`, if it makes none itself.
     """
-    quasi = {look.name: look.missing for look in seen}
+    quasi = {look.name: look.missing for look in profiles}
     holes = sum(quasi.get(name, 0) for name in job.roles.quasi_identifier)
     if job.missing.policy != "refuse" or not holes:
         return
     missing = plural(holes, "missing value")
     for name in ("patterns", "fill"):
-        asked = job.model_copy(update={"missing": Missing(policy=name)})
-        left = obstacles(path, table, asked)
-        if not set(left) < set(found):
+        trial_job = job.model_copy(update={"missing": Missing(policy=name)})
+        left = find_obstacles(path, table, trial_job)
+        if not set(left) < set(obstacles):
             continue
         takes = f'policy = "{name}" under [missing] would take'
         takes += " what is missing" if left else " the table"
@@ -85,28 +92,28 @@ def policies(
             stands = f"in place of {missing} would stand what their groups publish."
             yield f"{takes}: {stands}"
             continue
-        lost = None if left else _suppressed(path, table, asked)
+        lost = None if left else _count_suppressed(path, table, trial_job)
         more = f"and {plural(lost or 0, 'other')} would be suppressed."
         if lost is None:
             more = "and others might be suppressed."
         yield f"{takes}: {missing} would stay so, {more}"
 
 
-def _suppressed(path: Path, table: pa.Table, job: Job) -> int | None:
+def _count_suppressed(path: Path, table: pa.Table, job: Job) -> int | None:
     """Return how many values patterns suppress; None where no policy is needed."""
-    whole, _ = read_table(as_read(path, table, job), job)
-    read, strata = stratify(collapse_units(whole, job)[0], job)
-    found = read.encode(job.partition.weights)
+    typed_table, _ = read_table(read_as_mask(path, table, job), job)
+    read, strata = stratify(collapse_units(typed_table, job)[0], job)
+    encoded = read.encode(job.partition.weights)
     absent = np.isnan(read.matrix())
-    if not (isinstance(found, Encoded) and absent.any()):
+    if not (isinstance(encoded, Encoded) and absent.any()):
         return None
-    columns = find_blocks(job, impute_means(found))
+    columns = find_blocks(job, impute_means(encoded))
     k = job.privacy.k
     if strata is None:
-        parts = [join_patterns(found, absent, k, block) for block in columns]
+        parts = [join_patterns(encoded, absent, k, block) for block in columns]
     else:
         parts = [
-            join_patterns_within_strata(found, absent, k, block, strata)
+            join_patterns_within_strata(encoded, absent, k, block, strata)
             for block in columns
         ]
     return sum(int(part.suppressed.sum()) for part in parts)

@@ -31,7 +31,7 @@ NAMES, NUMBERS = "names", "numbers"
 
 
 @dataclass(frozen=True)
-class Mended:
+class PlaceholderColumn:
     """A column as it is read, or as it might be, and what is wrong with it.
 
     Attributes
@@ -47,58 +47,68 @@ class Mended:
     kind: str = ""
 
 
-def roles_of(known: RoleOf) -> Roles:
+def build_roles(role_fields: RoleOf) -> Roles:
     """Return the roles that name these columns; they are not checked."""
     fields: dict[str, list[str]] = {name: [] for name in Roles.model_fields}
-    for name, role in known.items():
+    for name, role in role_fields.items():
         fields[role].append(name)
-    return Roles.model_construct(None, **{f: tuple(each) for f, each in fields.items()})
+    return Roles.model_construct(
+        None, **{f: tuple(names) for f, names in fields.items()}
+    )
 
 
-def mended(path: Path, table: pa.Table, job: Job, name: str, role: str) -> Mended:
+def read_or_replace(
+    path: Path, table: pa.Table, job: Job, name: str, role: str
+) -> PlaceholderColumn:
     """Return a column of the table at `path`, as it is written, and what is wrong."""
-    alone, column = _about(job, {name: role}), table[name]
+    alone, column = _select_attributes(job, {name: role}), table[name]
     wrong: list[AggoptError] = []
 
-    def read(part: pa.Table) -> pa.ChunkedArray:
+    def read_part(part: pa.Table) -> pa.ChunkedArray:
         return apply_roles(path, part, alone.roles, job.input, alone.attributes)[name]
 
     try:
-        column = read(table.select([name]))
+        column = read_part(table.select([name]))
     except AggoptError as error:
         wrong.append(error)
         if has_text_entries(path):
-            column = read(pa.table({name: blank_non_numbers(column, job.input)}))
-    for tried in list(_fillings(column))[len(wrong) :]:
+            column = read_part(pa.table({name: blank_non_numbers(column, job.input)}))
+    for tried in list(_iter_fillings(column))[len(wrong) :]:
         try:
-            _read(pa.table({name: tried}), alone)
-            return Mended(tuple(wrong), tried)
+            _check_columns(pa.table({name: tried}), alone)
+            return PlaceholderColumn(tuple(wrong), tried)
         except AggoptError as error:
             wrong.append(error)
-    return Mended(tuple(wrong), None, _kind(job, name, role, column))
+    return PlaceholderColumn(tuple(wrong), None, _infer_kind(job, name, role, column))
 
 
-def wholes(job: Job, found: Mapping[str, Mended], known: RoleOf, n: int) -> list[Table]:
+def build_tables(
+    job: Job, read_columns: Mapping[str, PlaceholderColumn], role_fields: RoleOf, n: int
+) -> list[Table]:
     """Return tables in which others stand in for columns that cannot be read.
 
     Two of them, if some may become names or numbers.
     """
-    lost = {name: _kind(job, name, role) for name, role in known.items()}
-    lost = {name: kind for name, kind in lost.items() if name not in found}
-    lost |= {name: each.kind for name, each in found.items() if each.column is None}
+    lost = {name: _infer_kind(job, name, role) for name, role in role_fields.items()}
+    lost = {name: kind for name, kind in lost.items() if name not in read_columns}
+    lost |= {
+        name: column.kind
+        for name, column in read_columns.items()
+        if column.column is None
+    }
     ways = (NUMBERS, NAMES) if "" in lost.values() else (NUMBERS,)
     tables = []
     for way in ways:
-        how = {name: kind or way for name, kind in lost.items()}
+        kinds = {name: kind or way for name, kind in lost.items()}
         columns = {
-            name: _stand_in(how[name], n, known[name], job.privacy.k)
-            if name in how
-            else found[name].column
-            for name in known
+            name: _build_placeholder(kinds[name], n, role_fields[name], job.privacy.k)
+            if name in kinds
+            else read_columns[name].column
+            for name in role_fields
         }
-        about = _about(job, known)
+        about = _select_attributes(job, role_fields)
         types = {
-            name: _fitting(section, how.get(name))
+            name: _align_section(section, kinds.get(name))
             for name, section in about.attributes.items()
         }
         tables.append(
@@ -107,32 +117,32 @@ def wholes(job: Job, found: Mapping[str, Mended], known: RoleOf, n: int) -> list
     return tables
 
 
-def _about(job: Job, known: RoleOf) -> Job:
-    types = {n: how for n, how in job.attributes.items() if n in known}
-    update: dict[str, Any] = {"roles": roles_of(known), "attributes": types}
+def _select_attributes(job: Job, role_fields: RoleOf) -> Job:
+    types = {n: section for n, section in job.attributes.items() if n in role_fields}
+    update: dict[str, Any] = {"roles": build_roles(role_fields), "attributes": types}
     return job.model_copy(update=update)
 
 
-def _read(data: pa.Table, job: Job) -> None:
+def _check_columns(data: pa.Table, job: Job) -> None:
     """Make all checks of the columns of a table, whatever else the job says."""
-    found = Table.of(data, job.roles, job.attributes, missing=job.missing)
+    table = Table.of(data, job.roles, job.attributes, missing=job.missing)
     if job.roles.quasi_identifier:
-        if job.privacy.k <= len(found.frame):
-            require_values(found, found.matrix(), job)
-        found.encode(job.partition.weights)
-    read_confidential(found, job, job.input.decimal)
+        if job.privacy.k <= len(table.frame):
+            require_values(table, table.matrix(), job)
+        table.encode(job.partition.weights)
+    read_confidential(table, job, job.input.decimal)
 
 
-def _fillings(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+def _iter_fillings(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
     """Yield a column as it is and, where some are missing, with others in their place.
 
     Infinite numbers are missing, too.
     """
     yield column
-    there = column.is_valid().to_numpy()
+    present = column.is_valid().to_numpy()
     if pa.types.is_floating(column.type):
-        there &= np.isfinite(column.to_numpy().astype(np.float64))
-    rows = np.flatnonzero(there)
+        present &= np.isfinite(column.to_numpy().astype(np.float64))
+    rows = np.flatnonzero(present)
     if 0 < len(rows) < len(column):
         place = np.arange(len(column))
         lacking = np.setdiff1d(place, rows)
@@ -140,7 +150,9 @@ def _fillings(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
         yield column.take(pa.array(place))
 
 
-def _kind(job: Job, name: str, role: str, column: pa.ChunkedArray | None = None) -> str:
+def _infer_kind(
+    job: Job, name: str, role: str, column: pa.ChunkedArray | None = None
+) -> str:
     """Return what a column that cannot be read is by its role, the job or its type."""
     if role != "quasi_identifier":
         return NUMBERS
@@ -152,7 +164,7 @@ def _kind(job: Job, name: str, role: str, column: pa.ChunkedArray | None = None)
     return NAMES if text and not is_date_text(pc.unique(column)) else ""
 
 
-def _stand_in(kind: str, n: int, role: str, k: int) -> pa.Array:
+def _build_placeholder(kind: str, n: int, role: str, k: int) -> pa.Array:
     """Return values that no check refuses; no wishes, alike weights, names of k."""
     if role == "wish":
         return pa.array(np.zeros(n))
@@ -166,7 +178,7 @@ def _stand_in(kind: str, n: int, role: str, k: int) -> pa.Array:
     return pa.array(np.where(place % 2 * (n >= 2 * k), "x", "y"), pa.string())
 
 
-def _fitting(section: AttributeSection, kind: str | None) -> AttributeSection:
+def _align_section(section: AttributeSection, kind: str | None) -> AttributeSection:
     """Return what a job says of an attribute, of the values that stand in for it."""
     if kind is None:
         return section

@@ -33,18 +33,18 @@ class Steps:
         self.working = working or clock
         self.step, self.share = "read", 0.0
         self.begun, self.first = self.working(), 0.0
-        self.least = math.inf  # seconds that were left of the step, as shown
+        self.least_shown = math.inf  # seconds that were left of the step, as shown
         self.compiling: str | None = None
 
-    def tell(self, step: str, share: float) -> None:
+    def record(self, step: str, share: float) -> None:
         """Take note of the share of a step that is done."""
         if step != self.step or share < self.share or not self.first:
             self.begun, self.first = self.working(), share
-            self.least = math.inf
+            self.least_shown = math.inf
         self.step, self.share = step, share
 
     @property
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Seconds that the step still takes at its speed.
 
         None before a tenth of it, and once all of it is done: what goes on then has no
@@ -58,47 +58,47 @@ class Steps:
     def __str__(self) -> str:
         """Return step, share, seconds since the start and seconds left of the step."""
         parts = [self.step, f"{100 * self.share:.0f} %"] if self.share else [self.step]
-        parts.append(f"{lasting(self.clock() - self.start)} since the start")
+        parts.append(f"{format_duration(self.clock() - self.start)} since the start")
         if self.compiling is not None:
             parts.append(f"compiling loops ({self.compiling})")
-        elif (left := self.left) is not None:
+        elif (left := self.seconds_left) is not None:
             parts.append(f"{self._estimate(left)} left of this step")
         return ", ".join(parts)
 
     def _estimate(self, left: float) -> str:
         """Return the time left in words; more than what was shown is not shown."""
-        most = RISE * self.least
-        if left > most:
-            return f"more than {lasting(most)}"
-        self.least = min(self.least, left)
-        return f"about {lasting(left)}"
+        limit = RISE * self.least_shown
+        if left > limit:
+            return f"more than {format_duration(limit)}"
+        self.least_shown = min(self.least_shown, left)
+        return f"about {format_duration(left)}"
 
 
-def lasting(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time in words.
 
     >>> lasting(12.3), lasting(200), lasting(7500)
     ('12 s', '3 min 20 s', '2 h 5 min')
     """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60} min"
 
 
 @contextmanager
-def lines(steps: Steps, console: Console, every: float = EVERY) -> Iterator[None]:
+def print_lines(steps: Steps, console: Console, every: float = EVERY) -> Iterator[None]:
     """Print a line each so many seconds, from a thread, for pipes and logs."""
     over = threading.Event()
 
-    def run() -> None:
+    def print_steps() -> None:
         while not over.wait(every):
             with suppress(OSError, ValueError):  # nobody reads it any more
                 console.print(str(steps), markup=False, soft_wrap=True)
 
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=print_steps, daemon=True)
     thread.start()
     try:
         yield
@@ -130,5 +130,5 @@ class Bar(AbstractContextManager[None]):
 
     def update(self) -> None:
         """Show the step anew."""
-        said = str(self.steps)
-        self.bar.update(self.task, description=said, completed=self.steps.share)
+        text = str(self.steps)
+        self.bar.update(self.task, description=text, completed=self.steps.share)

@@ -118,64 +118,73 @@ class Proposal:
     question: str = ""
 
 
-def proposals(
+def propose_roles(
     looks: Iterable[ColumnProfile], structure: Structure | None = None
 ) -> tuple[Proposal, ...]:
     """Return a role for each column, or a question.
 
     `structure` is what the columns say of each other.
     """
-    seen = tuple(looks)
-    found = structure or Structure()
-    made = [_proposal(look, Words.of(look.name, look.label), found) for look in seen]
-    return tuple(_once(_once(made, "weight", WHICH_WEIGHT), "unit", WHICH_UNIT))
+    profiles = tuple(looks)
+    structure = structure or Structure()
+    proposed = [
+        _propose_role(look, Words.from_name(look.name, look.label), structure)
+        for look in profiles
+    ]
+    return tuple(
+        _require_single(
+            _require_single(proposed, "weight", WHICH_WEIGHT), "unit", WHICH_UNIT
+        )
+    )
 
 
-def _once(made: Sequence[Proposal], role: str, question: str) -> list[Proposal]:
+def _require_single(
+    proposed: Sequence[Proposal], role: str, question: str
+) -> list[Proposal]:
     """Return proposals with a question in place of a role that several would have."""
-    several = sum(each.role == role for each in made) > 1
+    several = sum(proposal.role == role for proposal in proposed) > 1
     return [
-        replace(each, role=None, question=question)
-        if several and each.role == role
-        else each
-        for each in made
+        replace(proposal, role=None, question=question)
+        if several and proposal.role == role
+        else proposal
+        for proposal in proposed
     ]
 
 
-def _proposal(look: ColumnProfile, words: Words, structure: Structure) -> Proposal:
+def _propose_role(look: ColumnProfile, words: Words, structure: Structure) -> Proposal:
     """Return what is proposed for a column, by its entries, its name and others."""
     if look.type in (NOTHING, OTHER):
         empty = look.type == NOTHING
         return Proposal(look, "drop", "it is empty" if empty else "no table has it")
-    if look.constant and words.sampling_weight:
-        return _asked(
+    if look.constant and words.is_sampling_weight:
+        return _build_question(
             look, "its name is that of weights, and it has one value", WEIGHT_OR_MASK
         )
     if look.constant:
         return Proposal(look, "other", "one value tells nothing of a record")
     for rule in RULES:
-        found = rule(look, words, structure)
-        if found is not None:
-            return found
-    return _masked(look, words)
+        proposal = rule(look, words, structure)
+        if proposal is not None:
+            return proposal
+    return _propose_masking(look, words)
 
 
-def _number_of_a_record(
+def _propose_identifier(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
     """Return what is proposed for a column of which each entry is of one record."""
-    there, different = look.records - look.missing, look.different or 0
-    apart = different == there > 1
-    if look.names_records and not (words.time and look.type == WHOLE):
+    present, different = look.records - look.missing, look.different or 0
+    apart = different == present > 1
+    if look.names_records and not (words.is_time and look.type == WHOLE):
         return Proposal(look, "identifier", "each entry is of one record")
     if look.numbers is not None and not look.whole:
         return None  # decimals number nothing
-    if words.personal and different == 2 < there:
+    if words.is_personal and different == 2 < present:
         says = "its name is that of personal data, and it has two values"
-        return _asked(look, says, DROP_OR_MASK)
-    if words.personal:
+        return _build_question(look, says, DROP_OR_MASK)
+    if words.is_personal:
         return Proposal(look, "identifier", "its name is that of personal data")
-    called = words.numbers_records or (words.may_number and not words.quantity)
+    called = words.is_identifier or (words.is_numbering and not words.is_quantity)
     if apart and called and look.type not in DATED:
         return Proposal(
             look,
@@ -183,97 +192,115 @@ def _number_of_a_record(
             "it numbers something by its name, and each entry is of one record",
         )
     if look.numbered:
-        return _asked(look, "it counts the records, or the years", DROP_OR_MASK)
+        return _build_question(
+            look, "it counts the records, or the years", DROP_OR_MASK
+        )
     return None
 
 
-def _name(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
+def _propose_name(
+    look: ColumnProfile, words: Words, structure: Structure
+) -> Proposal | None:
     """Return what is proposed for names of persons, places and things; and of codes."""
     different = look.different or 0
-    if words.postal and different >= LEVELS and (look.whole or look.type in NAMES):
-        return _asked(look, "its name is that of postal codes", POSTAL)
+    if (
+        words.is_postal_code
+        and different >= LEVELS
+        and (look.whole or look.type in NAMES)
+    ):
+        return _build_question(look, "its name is that of postal codes", POSTAL)
     if look.type not in (TEXT, CATEGORIES) or look.codes or different < LEVELS:
         return None
     few = different < UNITS and not look.rare(FEW_SHARE)
-    if words.names_persons and not few:
+    if words.is_person_name and not few:
         return Proposal(look, "identifier", "its name is that of names of persons")
-    if words.names_something:
-        return _asked(look, "its name is that of names", DROP_OR_NAMES)
+    if words.is_name:
+        return _build_question(look, "its name is that of names", DROP_OR_NAMES)
     return None
 
 
-def _weight(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
+def _propose_weight(
+    look: ColumnProfile, words: Words, structure: Structure
+) -> Proposal | None:
     """Return what is proposed for numbers that may be sampling weights."""
     numbers = look.numbers
     if numbers is None or (look.different or 0) < LEVELS:
         return None
     usable = numbers.least > 0 and not look.missing
     to_one = abs(numbers.mean - 1) < 1e-3
-    if words.sampling_weight and usable and not words.quantity:
+    if words.is_sampling_weight and usable and not words.is_quantity:
         return Proposal(
             look, "weight", "its name is that of weights, and all are above 0"
         )
-    if words.weight and to_one and usable:
+    if words.is_weight and to_one and usable:
         return Proposal(
             look, "weight", "its name is that of weights, and their mean is 1"
         )
-    if words.sampling_weight or words.weight:
-        return _asked(look, "its name may be that of weights", WEIGHT_OR_MASK)
-    if look.whole or not usable or words.quantity or words.time:
+    if words.is_sampling_weight or words.is_weight:
+        return _build_question(look, "its name may be that of weights", WEIGHT_OR_MASK)
+    if look.whole or not usable or words.is_quantity or words.is_time:
         return None
     repeated = 4 * (look.different or 0) <= look.records and numbers.least >= 1
     if to_one or (repeated and numbers.fine):
         says = "their mean is 1" if to_one else "at least 1, long decimals that repeat"
-        return _asked(look, f"{says}, as of sampling weights", WEIGHT_OR_MASK)
+        return _build_question(look, f"{says}, as of sampling weights", WEIGHT_OR_MASK)
     return None
 
 
-def _unit(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
+def _propose_unit(
+    look: ColumnProfile, words: Words, structure: Structure
+) -> Proposal | None:
     """Return what is proposed for a column that may number what records are of."""
-    there, different = look.records - look.missing, look.different or 0
+    present, different = look.records - look.missing, look.different or 0
     names = look.whole or look.type in (TEXT, CATEGORIES)
     if not names or different < LEVELS or 2 * different < look.rare(2):
         return None
     constant = structure.constant.get(look.name, ())
     panel = structure.panel.get(look.name, ())
-    called = words.numbers_records or words.names_unit or words.may_number
-    if words.time or (words.quantity and not words.numbers_records):
+    called = words.is_identifier or words.is_unit or words.is_numbering
+    if words.is_time or (words.is_quantity and not words.is_identifier):
         return None
-    shared = there - different
-    if words.numbers_records and shared:
+    shared = present - different
+    if words.is_identifier and shared:
         says = "it numbers something by its name, and records share entries"
         if different >= UNITS or constant or panel:
-            return _of_units(look, says)
-        return _asked(look, says, UNIT_OR_MASK)
+            return _propose_unit_role(look, says)
+        return _build_question(look, says, UNIT_OR_MASK)
     if called and constant:
-        says = f"it numbers something by its name, and {_others(constant)}"
-        return _of_units(look, says)
+        says = f"it numbers something by its name, and {_describe_agreement(constant)}"
+        return _propose_unit_role(look, says)
     if panel and called:
         says = "it numbers something by its name, and each entry has each time once"
-        return _of_units(look, says)
-    if words.names_unit and different >= UNITS:
-        return _asked(look, "its name may be that of units", UNIT_OR_MASK)
+        return _propose_unit_role(look, says)
+    if words.is_unit and different >= UNITS:
+        return _build_question(look, "its name may be that of units", UNIT_OR_MASK)
     if constant and look.whole:
-        return _asked(look, _others(constant), UNIT_OR_MASK)
+        return _build_question(look, _describe_agreement(constant), UNIT_OR_MASK)
     if panel:
-        return _asked(look, "with another column it names each record", UNIT_OR_MASK)
+        return _build_question(
+            look, "with another column it names each record", UNIT_OR_MASK
+        )
     return None
 
 
-def _others(names: Sequence[str]) -> str:
+def _describe_agreement(names: Sequence[str]) -> str:
     return f"records that share an entry agree in {plural(len(names), 'other column')}"
 
 
-def _of_units(look: ColumnProfile, reason: str) -> Proposal:
+def _propose_unit_role(look: ColumnProfile, reason: str) -> Proposal:
     """Return the role of units; or a question, of words or if records have none."""
     if not look.codes:
-        return _asked(look, f"{reason}; it has words, not numbers", WORDS_OF_UNITS)
+        return _build_question(
+            look, f"{reason}; it has words, not numbers", WORDS_OF_UNITS
+        )
     if look.missing:
-        return _asked(look, f"{reason}; some records lack it", UNIT_OR_MASK)
+        return _build_question(look, f"{reason}; some records lack it", UNIT_OR_MASK)
     return Proposal(look, "unit", reason)
 
 
-def _dates(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
+def _propose_dates(
+    look: ColumnProfile, words: Words, structure: Structure
+) -> Proposal | None:
     """Return what is proposed for dates that are not spelled as ISO 8601 does.
 
     Where day and month could be swapped in all of them, a person is to decide.
@@ -287,56 +314,62 @@ def _dates(look: ColumnProfile, words: Words, structure: Structure) -> Proposal 
     says = "in a spelling that is not known"
     if look.formats:
         says = "no day is above 12: day and month could be swapped"
-    return _asked(look, says, SPELL_DATES.format(how=said_of_formats(look.formats)))
+    return _build_question(
+        look, says, SPELL_DATES.format(how=describe_date_formats(look.formats))
+    )
 
 
-def said_of_formats(formats: Sequence[str]) -> str:
+def describe_date_formats(formats: Sequence[str]) -> str:
     """Return what to write for dates that have one of these formats, or none."""
     if not formats:
         return 'spell them as 2020-12-31, and write kind = "date"'
-    return "write " + ", or ".join(f'format = "{each}"' for each in formats)
+    return "write " + ", or ".join(f'format = "{format_}"' for format_ in formats)
 
 
-def _text(look: ColumnProfile, words: Words, structure: Structure) -> Proposal | None:
+def _propose_text(
+    look: ColumnProfile, words: Words, structure: Structure
+) -> Proposal | None:
     """Return a question of text that may be what somebody wrote of one person."""
     if not look.free:
         return None
     rare = look.rare(FEW_SHARE)
     says = f"{rare} of {look.different} entries are of fewer than {FEW_SHARE} records"
-    return _asked(look, says, DROP_OR_NAMES)
+    return _build_question(look, says, DROP_OR_NAMES)
 
 
-def _confidential(
+def _propose_confidential(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
     """Return a question of what persons and firms keep to themselves, by its name."""
-    if not words.confidential or look.type in DATED:
+    if not words.is_confidential or look.type in DATED:
         return None
-    return _asked(look, "its name is that of confidential data", CONFIDENTIAL_OR_MASK)
+    return _build_question(
+        look, "its name is that of confidential data", CONFIDENTIAL_OR_MASK
+    )
 
 
-def _doubtful(
+def _propose_doubtful(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
     """Return a question of whole numbers that may name something."""
-    if not look.looks_as_numbering or words.quantity:
+    if not look.looks_as_numbering or words.is_quantity:
         return None
-    return _asked(look, "nearly each entry is of one record", DROP_OR_MASK)
+    return _build_question(look, "nearly each entry is of one record", DROP_OR_MASK)
 
 
 RULES = (
-    _number_of_a_record,
-    _name,
-    _weight,
-    _unit,
-    _dates,
-    _confidential,
-    _text,
-    _doubtful,
+    _propose_identifier,
+    _propose_name,
+    _propose_weight,
+    _propose_unit,
+    _propose_dates,
+    _propose_confidential,
+    _propose_text,
+    _propose_doubtful,
 )
 
 
-def _masked(look: ColumnProfile, words: Words) -> Proposal:
+def _propose_masking(look: ColumnProfile, words: Words) -> Proposal:
     """Return a quasi-identifier, as numbers, dates or categories."""
     reason, kind = "masked as numbers", None
     if look.type in (DATES, SPELLED_DATES):
@@ -345,7 +378,7 @@ def _masked(look: ColumnProfile, words: Words) -> Proposal:
     elif look.type in NAMES:
         ranked = look.type == RANKED
         reason = "masked as ordered names" if ranked else "masked as names"
-    elif look.may_be_codes and (look.different == 2 or not words.quantity):
+    elif look.may_be_codes and (look.different == 2 or not words.is_quantity):
         reason = "masked as codes"
         if look.different != 2:
             reason += (
@@ -375,74 +408,83 @@ def _masked(look: ColumnProfile, words: Words) -> Proposal:
     )
 
 
-def _asked(look: ColumnProfile, reason: str, question: str) -> Proposal:
+def _build_question(look: ColumnProfile, reason: str, question: str) -> Proposal:
     return Proposal(look, None, reason, question=question)
 
 
-def role_lines(
+def format_roles(
     proposed: Sequence[Proposal], undecided: Sequence[Obstacle]
 ) -> Iterator[str]:
     """Yield the lists of [roles]; a column with an obstacle is in none of them."""
-    open_ = {each.column for each in undecided}
+    open_ = {obstacle.column for obstacle in undecided}
     for role, says in ROLES.items():
-        own = [p for p in proposed if p.role == role and p.look.name not in open_]
-        begin = f"{role} = [" + ("" if own else "]")
-        yield from commented(begin, says)
-        for each in own:
-            name = f"    {toml_text(each.look.name)},"
-            yield from commented(name, described(each))
-        if own:
+        members = [p for p in proposed if p.role == role and p.look.name not in open_]
+        begin = f"{role} = [" + ("" if members else "]")
+        yield from add_comment(begin, says)
+        for proposal in members:
+            name = f"    {quote_toml_text(proposal.look.name)},"
+            yield from add_comment(name, describe_proposal(proposal))
+        if members:
             yield "]"
-    seen = {each.look.name: described(each) for each in proposed}
-    yield from _decisions([each for each in undecided if each.column in seen], seen)
+    descriptions = {
+        proposal.look.name: describe_proposal(proposal) for proposal in proposed
+    }
+    yield from _format_decisions(
+        [obstacle for obstacle in undecided if obstacle.column in descriptions],
+        descriptions,
+    )
 
 
-def described(proposal: Proposal) -> str:
+def describe_proposal(proposal: Proposal) -> str:
     """Return what a column looks like, what a file calls it, and why it has a role."""
     label = proposal.look.label
     called = f"{label!r}, " if label else ""
     return f"{called}{proposal.look}: {proposal.reason}"
 
 
-def type_lines(
+def format_types(
     proposed: Sequence[Proposal], undecided: Sequence[Obstacle]
 ) -> Iterator[str]:
     """Yield the sections of quasi-identifiers of which types do not say all."""
-    open_ = {each.column for each in undecided}
+    open_ = {obstacle.column for obstacle in undecided}
     says = {"date": "text that spells dates or times", "nominal": "codes"}
-    for each in proposed:
-        masked = each.role == "quasi-identifier" and each.look.name not in open_
-        if not masked or not (each.kind or each.avoids or each.from_zero):
+    for proposal in proposed:
+        masked = proposal.role == "quasi-identifier" and proposal.look.name not in open_
+        if not masked or not (proposal.kind or proposal.avoids or proposal.from_zero):
             continue
-        yield f"\n[attributes.{toml_text(each.look.name)}]"
-        if each.format:
-            yield from commented(f'format = "{each.format}"', says["date"])
-        elif each.kind:
-            yield from commented(f'kind = "{each.kind}"', says[each.kind])
-        if each.avoids:
+        yield f"\n[attributes.{quote_toml_text(proposal.look.name)}]"
+        if proposal.format:
+            yield from add_comment(f'format = "{proposal.format}"', says["date"])
+        elif proposal.kind:
+            yield from add_comment(f'kind = "{proposal.kind}"', says[proposal.kind])
+        if proposal.avoids:
             says_rare = "categories of fewer than k records are not published"
-            yield from commented('rare = "avoid"', says_rare)
-        if each.from_zero:
-            yield from commented("lower = 0", "publish nothing below 0: no original is")
+            yield from add_comment('rare = "avoid"', says_rare)
+        if proposal.from_zero:
+            yield from add_comment(
+                "lower = 0", "publish nothing below 0: no original is"
+            )
 
 
-def _decisions(undecided: Sequence[Obstacle], seen: Mapping[str, str]) -> Iterator[str]:
+def _format_decisions(
+    undecided: Sequence[Obstacle], descriptions: Mapping[str, str]
+) -> Iterator[str]:
     """Yield what is to be decided: columns that share a remedy together."""
     by_fix: dict[str, list[str]] = {}
-    for each in undecided:
-        name = str(each.column)
-        fix = each.fix.replace(f".{toml_key(name)}]", ".NAME]")
+    for obstacle in undecided:
+        name = str(obstacle.column)
+        fix = obstacle.fix.replace(f".{toml_key(name)}]", ".NAME]")
         by_fix.setdefault(fix, []).append(name)
     for fix, names in by_fix.items():
         yield f"# DECIDE on {plural(len(names), 'column')}:"
         for name in names:
-            whole = wrap(
-                f"{toml_text(name)}: {seen[name]}",
+            wrapped = wrap(
+                f"{quote_toml_text(name)}: {descriptions[name]}",
                 WIDTH - 6,
                 break_long_words=False,
                 break_on_hyphens=False,
             )
-            yield from (f"#     {line}" for line in whole)
+            yield from (f"#     {line}" for line in wrapped)
         last = f".{toml_key(names[-1])}]"
         if len(names) > 1:
             last += ", and so for each"
@@ -450,12 +492,12 @@ def _decisions(undecided: Sequence[Obstacle], seen: Mapping[str, str]) -> Iterat
         yield from (f"# {line}" for line in wrap(f"To do: {what_to_do}", WIDTH - 2))
 
 
-def toml_text(name: str) -> str:
+def quote_toml_text(name: str) -> str:
     """Return a text as a TOML file has it."""
     return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def commented(begin: str, says: str) -> Iterator[str]:
+def add_comment(begin: str, says: str) -> Iterator[str]:
     """Yield a line with a comment behind it, which goes on below where it is long."""
     longer = max(0, len(begin) - COLUMN + 3)
     lines = wrap(says, WIDTH - COLUMN, initial_indent=" " * longer)

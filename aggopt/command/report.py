@@ -81,7 +81,7 @@ def report(
     require_html(out)
     _require_order(table, masked, manifests)
     check_places(out, overwrite=overwrite, inputs=[masked, table, job])
-    with console.progress(quiet=as_json), trust_files(trust):
+    with console.track_progress(quiet=as_json), trust_files(trust):
         if masked.is_dir():
             _require_public(private)
             where = {"private": manifests, "job_file": job, "originals": table}
@@ -89,9 +89,9 @@ def report(
         else:
             where = {"folder": manifests, "job_file": job, "original": table}
             facts = read_report_data(masked, private=private, **where)
-        with interrupts.result(f"{out.name} is written"):
+        with interrupts.announce_result(f"{out.name} is written"):
             write_page(facts, out, overwrite=overwrite)
-    _told(out, facts, as_json=as_json)
+    _print_report(out, facts, as_json=as_json)
 
 
 def _require_order(table: Path, masked: Path, manifests: Path | None) -> None:
@@ -135,22 +135,24 @@ def _require_public(private: bool) -> None:
         )
 
 
-def _told(out: Path, facts: "Facts", *, as_json: bool) -> None:
+def _print_report(out: Path, facts: "Facts", *, as_json: bool) -> None:
     holds, private = facts.audit.holds, facts.private is not None
     if as_json:
-        found = {"report": str(out), "holds": holds, "private": private}
+        summary = {"report": str(out), "holds": holds, "private": private}
         seal = asdict(facts.audit.seal)
-        console.as_json({**found, "promised_by": facts.promised_by, "seal": seal})
+        console.print_json({**summary, "promised_by": facts.promised_by, "seal": seal})
     else:
-        said = (
+        audience = (
             "keep it to yourself: it shows originals" if private else "for the public"
         )
-        console.line(f"Report        {out}  ({said})")
-        console.line(f"Promises      stated by {facts.promised_by}")
-        console.line(
+        console.print_line(f"Report        {out}  ({audience})")
+        console.print_line(f"Promises      stated by {facts.promised_by}")
+        console.print_line(
             f"Seal          {facts.audit.seal.state}: {facts.audit.seal.heading}"
         )
         if not holds:
-            console.line("What was promised DOES NOT HOLD: see there.", "bold red")
+            console.print_line(
+                "What was promised DOES NOT HOLD: see there.", "bold red"
+            )
     if not holds:
         raise typer.Exit(NO)

@@ -4,18 +4,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aggopt.command import console
-from aggopt.command.console import line, table
-from aggopt.command.show_solvers import figure
+from aggopt.command.console import print_line, print_table
+from aggopt.command.show_solvers import format_figure
 from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
     from aggopt.experiments.choose import ChoicePoint, Choices
 
-HEADINGS = (
+CHOICE_HEADINGS = (
     *("group\ngap %", "value\ngap %", "IL %", "PIL %", "linked\n%", "limit\n%"),
     *("SI %", "seconds"),
 )
-TITLE = "* no other point has less linkage and less loss"
+CHOICE_TITLE = "* no other point has less linkage and less loss"
 LEGEND = (
     "holds: whether all requirements hold. Group gap, value gap: the groups, and their "
     "values, are at most so much worse than the best. IL, PIL: information loss. "
@@ -24,18 +24,18 @@ LEGEND = (
 )
 
 
-def chosen(found: "Choices", files: list[Path], *, as_json: bool) -> None:
+def print_choices(choices: "Choices", files: list[Path], *, as_json: bool) -> None:
     """Print the points, why some failed, the recommendation and where the files are."""
     if as_json:
-        console.as_json(_plain(found, files))
+        console.print_json(_serialise_choices(choices, files))
         return
-    _table(found)
-    for message, points in _failures(found).items():
-        line(f"{', '.join(points)} failed: {message}")
-    line(found.verdict)
-    line(found.recommendation(), style="bold")
-    line(f"The job of each point: {files[0]} (for you alone)")
-    line(f"Figures: {files[1]}, {plural(len(found), 'row')}")
+    _print_points(choices)
+    for message, points in _failures(choices).items():
+        print_line(f"{', '.join(points)} failed: {message}")
+    print_line(choices.verdict)
+    print_line(choices.recommendation(), style="bold")
+    print_line(f"The job of each point: {files[0]} (for you alone)")
+    print_line(f"Figures: {files[1]}, {plural(len(choices), 'row')}")
 
 
 def _failures(found: "Choices") -> dict[str, list[str]]:
@@ -47,40 +47,40 @@ def _failures(found: "Choices") -> dict[str, list[str]]:
     return by_message
 
 
-def _table(found: "Choices") -> None:
-    settings = tuple(found.points[0].asked)
-    header = ("point", *settings, "holds", *HEADINGS)
-    best = {point.number for point in found.front}
+def _print_points(choices: "Choices") -> None:
+    settings = tuple(choices.points[0].asked)
+    header = ("point", *settings, "holds", *CHOICE_HEADINGS)
+    best = {point.number for point in choices.front}
     rows = []
-    for point in found.points:
+    for point in choices.points:
         number = f"{'* ' if point.number in best else ''}{point.number}"
-        asked = ("none" if v is None else str(v) for v in point.asked.values())
+        values = ("none" if v is None else str(v) for v in point.asked.values())
         holds = {True: "yes", False: "NO", None: "failed"}[point.holds]
-        rows.append((number, *asked, holds, *_figures(point)))
+        rows.append((number, *values, holds, *_format_point(point)))
     keys = 1 + len(settings)
     right = {0, *range(keys + 1, len(header))}
-    table(header, rows, title=TITLE, right=right, keys=keys)
-    line(LEGEND)
+    print_table(header, rows, title=CHOICE_TITLE, right=right, keys=keys)
+    print_line(LEGEND)
 
 
-def _figures(point: "ChoicePoint") -> list[str]:
+def _format_point(point: "ChoicePoint") -> list[str]:
     if point.error is not None:
-        return [""] * len(HEADINGS)
+        return [""] * len(CHOICE_HEADINGS)
     gaps = point.groups_gap, point.gap
     shares = (*gaps, point.il, point.pil, point.linkage, point.linkage_limit, point.si)
     return [
-        *(figure(None if s is None else 100 * s, ".1f") for s in shares),
-        figure(point.seconds, ".1f"),
+        *(format_figure(None if s is None else 100 * s, ".1f") for s in shares),
+        format_figure(point.seconds, ".1f"),
     ]
 
 
-def _plain(found: "Choices", files: list[Path]) -> dict[str, object]:
-    best = found.recommended()
-    jobs = [point.job.as_text() for point in found.points]
-    rows = zip(found.rows, jobs, strict=True)
+def _serialise_choices(choices: "Choices", files: list[Path]) -> dict[str, object]:
+    best = choices.recommended()
+    jobs = [point.job.as_text() for point in choices.points]
+    rows = zip(choices.rows, jobs, strict=True)
     return {
         "recommended": None if best is None else best.number,
-        "recommendation": found.recommendation(),
+        "recommendation": choices.recommendation(),
         "points": [{**row, "job": job} for row, job in rows],
         "files": list(map(str, files)),
     }

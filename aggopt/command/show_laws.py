@@ -3,37 +3,37 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from aggopt.command.console import line
+from aggopt.command.console import print_line
 from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
     from aggopt.checks import Verdict
-    from aggopt.command.check_code import CheckedCode
+    from aggopt.command.check_code import CodeCheckResult
 
 
-def laws(found: "CheckedCode") -> None:
+def print_laws(result: "CodeCheckResult") -> None:
     """Print a line for each law, and how many were kept."""
-    line("\n".join(_lines(found)))
+    print_line("\n".join(_format_laws(result)))
 
 
-def _lines(found: "CheckedCode") -> Iterator[str]:
-    yield f"{found.name}  sha256 {found.sha256}"
-    for thing, verdicts in found.of_things():
+def _format_laws(result: "CodeCheckResult") -> Iterator[str]:
+    yield f"{result.name}  sha256 {result.sha256}"
+    for thing, verdicts in result.group_by_thing():
         yield f"{thing}:"
-        yield from map(_law, verdicts)
-        yield f"  {_counts(verdicts)}"
-    if found.broken:
-        yield f"{plural(found.broken, 'law')} broken: see docs/checks.md for each."
+        yield from map(_format_law, verdicts)
+        yield f"  {_count_endings(verdicts)}"
+    if result.broken:
+        yield f"{plural(result.broken, 'law')} broken: see docs/checks.md for each."
     else:
         yield "No law is broken."
-    file = found.name.partition(".py")[0]
+    file = result.name.partition(".py")[0]
     yield (
         f"aggopt mask tries no law: it runs the file, if a job names it, with --trust "
         f"{file}.py, and counts its promises on what it writes."
     )
 
 
-def _law(verdict: "Verdict") -> str:
+def _format_law(verdict: "Verdict") -> str:
     line = f"  {verdict.ending:<10}{verdict.law.name}"
     if verdict.ending == "broken":
         line += f"\n      {verdict.law.says}\n      Seen: {verdict.why}"
@@ -42,7 +42,7 @@ def _law(verdict: "Verdict") -> str:
     return line
 
 
-def _counts(verdicts: "list[Verdict]") -> str:
+def _count_endings(verdicts: "list[Verdict]") -> str:
     endings = [verdict.ending for verdict in verdicts]
     seconds = sum(verdict.seconds for verdict in verdicts)
     counts = ", ".join(

@@ -31,7 +31,7 @@ MARGINS = (
 HEADER = ("attribute", "solver", "status", "objective", "bound", "gap", "violation")
 
 
-def said(
+def format_release(
     release: "Release", files: "ReleaseFiles", width: int | None = None
 ) -> list[str]:
     """Return the lines: verdict, risk, loss, certificates, notes, files.
@@ -39,18 +39,20 @@ def said(
     The table of certificates fits into `width` characters.
     """
     return [
-        *verdict(release.audit),
-        *figures(release.measures),
-        *certificates(release.proofs, width=width),
-        *margins(release),
-        *notes(release, files),
-        "; ".join([f"Masked table   {files.table}", *_reports(files)]),
+        *format_verdict(release.audit),
+        *format_figures(release.measures),
+        *format_certificates(release.proofs, width=width),
+        *explain_margins(release),
+        *select_release_notes(release, files),
+        "; ".join([f"Masked table   {files.table}", *_list_reports(files)]),
         f"For you alone  {files.manifest} (how it was made, with all figures), "
         f"{files.private} (links records to groups)",
     ]
 
 
-def said_of_folder(release: "FolderRelease", width: int | None = None) -> list[str]:
+def format_folder_release(
+    release: "FolderRelease", width: int | None = None
+) -> list[str]:
     """Return the lines of a release that is a folder, as `said` those of a table."""
     from aggopt.engine.reduce.certificates import LOSSES
     from aggopt.engine.storage.manifest_file import MANIFEST
@@ -59,77 +61,88 @@ def said_of_folder(release: "FolderRelease", width: int | None = None) -> list[s
     urgent = [note for note in release.notes if note in audit.disclosures]
     others = [note for note in release.notes if note not in audit.disclosures]
     lost = {n: percent / 100 for n, percent in release.measures.items() if n in LOSSES}
-    loss = _losses(lost[LOSSES[0]], *(lost.get(name) for name in LOSSES[1:]))
+    loss = _format_losses(lost[LOSSES[0]], *(lost.get(name) for name in LOSSES[1:]))
+    highest = _format_percent(release.measures["highest risk"])
+    average = _format_percent(release.measures["average risk"])
     return [
-        *verdict(audit),
-        f"Risk: {_percent(release.measures['highest risk'])} for the record most at "
-        f"risk, {_percent(release.measures['average risk'])} on average (1 / records "
-        "of its combination).",
+        *format_verdict(audit),
+        f"Risk: {highest} for the record most at risk, {average} on average (1 / "
+        "records of its combination).",
         f"Loss: {loss} (IL).",
-        *certificates(release.certificates, width=width),
-        *_listed(urgent, others, audit, manifest),
+        *format_certificates(release.certificates, width=width),
+        *_select_notes(urgent, others, audit, manifest),
         f"Masked table   {release.path}",
         f"For you alone  {release.private} (the manifest, with all figures, and keys "
         "that link records to groups)",
     ]
 
 
-def _reports(files: "ReleaseFiles") -> list[str]:
+def _list_reports(files: "ReleaseFiles") -> list[str]:
     """Return where the report is, if one was asked for."""
     return [f"report for the public {page}" for page in files.reports]
 
 
-def verdict(audit: "Audit") -> list[str]:
+def format_verdict(audit: "Audit") -> list[str]:
     """Return whether the requirements hold, what else does, and what they leave open.
 
     That is four lines at most.
     """
     of_k, *checks = audit.verdict.splitlines()
     warning = [] if audit.warning is None else [f"WARNING: {audit.warning}"]
-    return [of_k, *([" ".join(checks)] if checks else []), *warning, *amber(audit)]
+    return [
+        of_k,
+        *([" ".join(checks)] if checks else []),
+        *warning,
+        *list_amber_advice(audit),
+    ]
 
 
-def amber(audit: "Audit") -> list[str]:
+def list_amber_advice(audit: "Audit") -> list[str]:
     """Return what an amber seal advises; nothing of a green or a red one."""
     seal = audit.seal
     return [f"AMBER: {seal.advice}"] if seal.state == AMBER else []
 
 
-def figures(found: "Assessment | None") -> list[str]:
+def format_figures(assessment: "Assessment | None") -> list[str]:
     """Return a line of what an intruder can do, and one of what is lost."""
     from aggopt.measure.types import means_by_kind
 
-    if found is None:
+    if assessment is None:
         return []
     risk = (
-        f"Risk: {_percent(found.linkage)} of records linked one to one (at most "
-        f"{_percent(found.linkage_limit)}), {_percent(found.dld)} to the nearest "
-        f"(DLD); {', '.join(_disclosed_values(found))}."
+        f"Risk: {_format_percent(assessment.linkage)} of records linked one to one "
+        f"(at most {_format_percent(assessment.linkage_limit)}), "
+        f"{_format_percent(assessment.dld)} to the nearest (DLD); "
+        f"{', '.join(_format_disclosed_values(assessment))}."
     )
-    own = [f"{name} {value:.6g}" for name, value in found.own]
+    user_measures = [f"{name} {value:.6g}" for name, value in assessment.own]
+    by_kind = means_by_kind(assessment.to_dict(), "il")
     loss = [
-        f"{_losses(found.il, *means_by_kind(found.to_dict(), 'il'))} (IL)",
-        f"PIL {_percent(found.pil)}",
-        f"risk and loss together SI {_percent(found.si)}",
-        *own,
+        f"{_format_losses(assessment.il, *by_kind)} (IL)",
+        f"PIL {_format_percent(assessment.pil)}",
+        f"risk and loss together SI {_format_percent(assessment.si)}",
+        *user_measures,
     ]
     return [risk, f"Loss: {', '.join(loss)}."]
 
 
-def _disclosed_values(found: "Assessment") -> Iterator[str]:
+def _format_disclosed_values(assessment: "Assessment") -> Iterator[str]:
     """Yield SDID of numbers, and of categories, if they vary, each with its chance."""
-    for what, (success, chance) in sdid_by_kind(found):
-        yield f"{_percent(success)} of {what} (SDID; {_percent(chance)} by chance)"
+    for what, (success, chance) in list_sdid_by_kind(assessment):
+        by_chance = f"{_format_percent(chance)} by chance"
+        yield f"{_format_percent(success)} of {what} (SDID; {by_chance})"
 
 
-def sdid_by_kind(found: "Assessment") -> Iterator[tuple[str, tuple[float, float]]]:
+def list_sdid_by_kind(
+    assessment: "Assessment",
+) -> Iterator[tuple[str, tuple[float, float]]]:
     """Yield the values that SDID counts, in words, with its share and its chance."""
     from aggopt.measure.types import means_by_kind
 
-    measures = found.to_dict()
+    measures = assessment.to_dict()
     both = (means_by_kind(measures, name) for name in ("sdid", "sdid_chance"))
     kinds = (
-        f"values within {found.safety:g} standard deviations",
+        f"values within {assessment.safety:g} standard deviations",
         "categories published as the original",
     )
     for what, success, chance in zip(kinds, *both, strict=True):
@@ -137,23 +150,25 @@ def sdid_by_kind(found: "Assessment") -> Iterator[tuple[str, tuple[float, float]
             yield what, (success, chance)
 
 
-def _losses(of_all: float, numbers: float | None, categories: float | None) -> str:
+def _format_losses(
+    of_all: float, numbers: float | None, categories: float | None
+) -> str:
     """Return the loss: of numbers and of categories separately, if both vary."""
     if numbers is None or categories is None:
-        return f"{_percent(of_all)} of the sum of squares"
+        return f"{_format_percent(of_all)} of the sum of squares"
     return (
-        f"{_percent(numbers)} of the sum of squares of numbers, "
-        f"{_percent(categories)} of that of categories"
+        f"{_format_percent(numbers)} of the sum of squares of numbers, "
+        f"{_format_percent(categories)} of that of categories"
     )
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-def certificates(
-    found: Mapping[str, "Certificate"],
-    most: int = PROOFS,
+def format_certificates(
+    certificates: Mapping[str, "Certificate"],
+    max_lines: int = PROOFS,
     width: int | None = None,
 ) -> list[str]:
     """Return a table of certificates, in standardised units.
@@ -161,39 +176,45 @@ def certificates(
     Where they are many, those of the widest gaps, unproven first, and what the others
     are at most.
     """
-    shown = dict(found)
-    if len(found) > most:
-        widest = sorted(found, key=lambda name: _width(found[name]), reverse=True)
-        shown = {name: found[name] for name in widest[: most - 1]}
-    rows = [_row(name, proof) for name, proof in shown.items()]
+    shown = dict(certificates)
+    if len(certificates) > max_lines:
+        widest = sorted(
+            certificates, key=lambda name: _get_gap(certificates[name]), reverse=True
+        )
+        shown = {name: certificates[name] for name in widest[: max_lines - 1]}
+    rows = [_format_certificate(name, proof) for name, proof in shown.items()]
     lines = render_text_table(HEADER, rows, width=width).splitlines() if rows else []
-    rest = [proof for name, proof in found.items() if name not in shown]
-    return lines + ([_rest(rest)] if rest else [])
+    rest = [proof for name, proof in certificates.items() if name not in shown]
+    return lines + ([_describe_rest(rest)] if rest else [])
 
 
-def margins(release: "Release") -> list[str]:
+def explain_margins(release: "Release") -> list[str]:
     """Return a line on the secret margins that the objectives include, if any."""
     from aggopt.job import Shifting
 
-    how = release.job.aggregation
-    return [MARGINS] if isinstance(how, Shifting) and how.draws_margins else []
+    aggregation = release.job.aggregation
+    return (
+        [MARGINS]
+        if isinstance(aggregation, Shifting) and aggregation.draws_margins
+        else []
+    )
 
 
-def _width(certificate: "Certificate") -> float:
+def _get_gap(certificate: "Certificate") -> float:
     return float("inf") if certificate.gap is None else certificate.gap
 
 
-def _row(name: str, c: "Certificate") -> tuple[str, ...]:
-    named = _short_name(" ".join(name.split()))
+def _format_certificate(name: str, c: "Certificate") -> tuple[str, ...]:
+    short = _truncate_name(" ".join(name.split()))
     bound = "none" if c.bound is None else f"{c.bound:.6g}"
     gap = "none" if c.gap is None else f"{c.gap:.1e}"
     return (
-        *(named, c.solver, c.status.value),
+        *(short, c.solver, c.status.value),
         *(f"{c.objective:.6g}", bound, gap, f"{c.violation:.1e}"),
     )
 
 
-def _short_name(line: str) -> str:
+def _truncate_name(line: str) -> str:
     """Return a name of at most `NAME` characters; a list of names ends after one."""
     if len(line) <= NAME:
         return line
@@ -201,7 +222,7 @@ def _short_name(line: str) -> str:
     return f"{names}, …" if names else f"{line[: NAME - 1]}…"
 
 
-def _rest(certificates: list["Certificate"]) -> str:
+def _describe_rest(certificates: list["Certificate"]) -> str:
     """Return what is true of all certificates that have no row of their own."""
     gaps = [c.gap for c in certificates if c.gap is not None]
     unproven = len(certificates) - len(gaps)
@@ -214,15 +235,15 @@ def _rest(certificates: list["Certificate"]) -> str:
     )
 
 
-def notes(release: "Release", files: "ReleaseFiles") -> list[str]:
+def select_release_notes(release: "Release", files: "ReleaseFiles") -> list[str]:
     """Return the urgent notes, some of the others, and where the rest of them is."""
     last = len(release.notes) - release.trivial
     urgent = *release.notes[: release.urgent], *release.notes_on(files.table)
-    others = [*release.notes[release.urgent : last], *_of_categories(release)]
-    return _listed(urgent, others, release.audit, files.manifest)
+    others = [*release.notes[release.urgent : last], *_explain_categories(release)]
+    return _select_notes(urgent, others, release.audit, files.manifest)
 
 
-def _listed(
+def _select_notes(
     urgent: Sequence[str], others: Sequence[str], audit: "Audit", manifest: Path
 ) -> list[str]:
     """Return all urgent notes, some of the others, and where the rest of them is."""
@@ -233,11 +254,11 @@ def _listed(
     return [*(f"Note: {note}" for note in listed), *(rest if more else [])]
 
 
-def _of_categories(release: "Release") -> list[str]:
+def _explain_categories(release: "Release") -> list[str]:
     """Say what the figures of categories are: they have units of their own."""
     from aggopt.aggregate import CATEGORY_AGGREGATORS
 
-    how = release.job.aggregation.categories
-    if how is None:
+    section = release.job.aggregation.categories
+    if section is None:
         return []
-    return [f"Of categories: {CATEGORY_AGGREGATORS[how.method].certificate}."]
+    return [f"Of categories: {CATEGORY_AGGREGATORS[section.method].certificate}."]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aggopt.command.console import command, line, table
+from aggopt.command.console import print_command, print_line, print_table
 
 if TYPE_CHECKING:
     from aggopt.experiments.compare_solvers import Row
@@ -24,7 +24,7 @@ LEGEND = (
 )
 
 
-def solvers(solvers: Sequence["Solver"]) -> None:
+def print_solvers(solvers: Sequence["Solver"]) -> None:
     """Print the table of solvers, when to use each, and how to install the others."""
     rows = [
         (
@@ -35,24 +35,24 @@ def solvers(solvers: Sequence["Solver"]) -> None:
         )
         for solver in solvers
     ]
-    table(("name", "takes", "finds", "installed"), rows, title="Solvers")
-    line("When to use each", style="bold")
+    print_table(("name", "takes", "finds", "installed"), rows, title="Solvers")
+    print_line("When to use each", style="bold")
     for solver in solvers:
-        line(f"{solver.name}: {solver.when}.")
-    line("\nVersions", style="bold")
+        print_line(f"{solver.name}: {solver.when}.")
+    print_line("\nVersions", style="bold")
     for solver in solvers:
         versions = [f"{name} {version}" for name, version in solver.versions.items()]
         if solver.installed and versions:
-            line(f"{solver.name}: {', '.join(versions)}")
+            print_line(f"{solver.name}: {', '.join(versions)}")
     absent = [solver for solver in solvers if not solver.installed]
     if absent:
-        line("\nHow to install the others", style="bold")
+        print_line("\nHow to install the others", style="bold")
     for solver in absent:
-        line(f"{solver.name}:")
-        command(solver.install)
+        print_line(f"{solver.name}:")
+        print_command(solver.install)
 
 
-def solver_facts(solver: "Solver") -> dict[str, Any]:
+def describe_solver(solver: "Solver") -> dict[str, Any]:
     """Return what a user may ask of a solver, as plain values."""
     return {
         "name": solver.name,
@@ -65,7 +65,7 @@ def solver_facts(solver: "Solver") -> dict[str, Any]:
     }
 
 
-def compared(rows: Sequence["Row"]) -> None:
+def print_comparison(rows: Sequence["Row"]) -> None:
     """Print what each solver found, proved and took."""
     title = (
         "Over all attributes: sums of objective, bound and seconds; largest gap and "
@@ -73,35 +73,35 @@ def compared(rows: Sequence["Row"]) -> None:
     )
     headings = ("objective", "bound", "gap", "violation", "SL %", "SI %", "seconds")
     shown = [
-        (row.solver, *_figures(row), _says(row.holds), row.status)
+        (row.solver, *_format_solver_row(row), _describe_audit(row.holds), row.status)
         for row in rows
         if row.status
     ]
     header = ("solver", *headings, "holds", "status")
-    table(header, shown, title=title, right=range(1, 1 + len(headings)))
-    line(f"holds: whether all requirements hold. {SHARES}")
+    print_table(header, shown, title=title, right=range(1, 1 + len(headings)))
+    print_line(f"holds: whether all requirements hold. {SHARES}")
     if any(row.margins for row in rows):
-        line(SAME_MARGINS)
+        print_line(SAME_MARGINS)
     for row in rows:
         if row.note:
-            line(f"{row.solver}: {row.note}")
+            print_line(f"{row.solver}: {row.note}")
 
 
-def _figures(row: "Row") -> tuple[str, ...]:
+def _format_solver_row(row: "Row") -> tuple[str, ...]:
     return (
-        figure(row.objective, ".6g"),
-        figure(row.bound, ".6g"),
-        figure(row.gap, ".1e"),
-        figure(row.violation, ".1e"),
-        figure(row.sl, ".2%").rstrip("%"),
-        figure(row.si, ".2%").rstrip("%"),
-        figure(row.seconds, ".2f"),
+        format_figure(row.objective, ".6g"),
+        format_figure(row.bound, ".6g"),
+        format_figure(row.gap, ".1e"),
+        format_figure(row.violation, ".1e"),
+        format_figure(row.sl, ".2%").rstrip("%"),
+        format_figure(row.si, ".2%").rstrip("%"),
+        format_figure(row.seconds, ".2f"),
     )
 
 
-def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
+def print_sweep(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     """Print the points of a sweep, those that no other beats marked."""
-    from aggopt.command.sweep_files import spelled
+    from aggopt.command.sweep_files import format_coordinate
     from aggopt.experiments.sweep import select_pareto_points
 
     best = select_pareto_points(points)
@@ -111,43 +111,45 @@ def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     header = ("point", *settings, *figures, "holds", "status")
     rows = []
     for number, p in enumerate(
-        points if points[0].settings else sorted(points, key=_in_grid), start=1
+        points if points[0].settings else sorted(points, key=_get_grid_key), start=1
     ):
-        found = (p.linkage, p.pil, p.si, p.dr, p.sl, p.il)
-        shares = (figure(None if s is None else 100 * s, ".2f") for s in found)
-        kept = [p.keep] if several else []
+        measures = (p.linkage, p.pil, p.si, p.dr, p.sl, p.il)
+        shares = (
+            format_figure(None if s is None else 100 * s, ".2f") for s in measures
+        )
+        statistic = [p.keep] if several else []
         rows.append(
             (
                 f"{'* ' if p in best else ''}{number}",
-                *kept,
-                *map(spelled, p.at.values()),
+                *statistic,
+                *map(format_coordinate, p.at.values()),
                 *shares,
-                figure(p.gap, ".1e"),
-                _says(p.holds),
+                format_figure(p.gap, ".1e"),
+                _describe_audit(p.holds),
                 p.status,
             )
         )
     keys = 1 + len(settings)
-    table(
+    print_table(
         header,
         rows,
         title="* no other point has less linkage and less PIL",
         right={0, *range(1 + several, keys + len(figures))},
         keys=keys,
     )
-    line(f"holds: whether all requirements hold. {LEGEND}")
-    line(f"Table and picture, for you alone: {', '.join(map(str, files))}")
+    print_line(f"holds: whether all requirements hold. {LEGEND}")
+    print_line(f"Table and picture, for you alone: {', '.join(map(str, files))}")
 
 
-def _in_grid(point: "SweepPoint") -> tuple[Any, ...]:
+def _get_grid_key(point: "SweepPoint") -> tuple[Any, ...]:
     return point.keep, point.delta, point.alpha
 
 
-def _says(holds: bool | None) -> str:
+def _describe_audit(holds: bool | None) -> str:
     """Return in words whether the values satisfy all requirements."""
     return {None: "not audited", True: "yes", False: "NO"}[holds]
 
 
-def figure(value: float | None, form: str) -> str:
+def format_figure(value: float | None, form: str) -> str:
     """Return a figure as text, and none as such."""
     return "none" if value is None else format(value, form)

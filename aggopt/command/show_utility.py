@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from aggopt.command.console import line, table
+from aggopt.command.console import print_line, print_table
 
 if TYPE_CHECKING:
     from aggopt.measure.utility import Utility
     from aggopt.pipeline.review.compare_public import PublicComparison
     from aggopt.pipeline.review.comparison import ReleaseComparison
 
-SHOWN = {
+COMPARED_FIGURES = {
     "k": ("k", "d"),
     "smallest": ("smallest group", "d"),
     "il": ("information loss (IL)", ".2%"),
@@ -20,25 +20,25 @@ SHOWN = {
 }
 
 
-def utility(found: "Utility") -> None:
+def print_utility(utility: "Utility") -> None:
     """Print what can still be learnt."""
-    line(str(found))
+    print_line(str(utility))
 
 
-def compared(found: "ReleaseComparison | PublicComparison") -> None:
+def print_releases(comparison: "ReleaseComparison | PublicComparison") -> None:
     """Print releases side by side, and what they are together."""
     rows = []
-    for name, (label, how) in SHOWN.items():
-        best = found.best.get(name, [])
+    for name, (label, form) in COMPARED_FIGURES.items():
+        best = comparison.best.get(name, [])
         cells = []
-        for each in found.figures:
-            value = getattr(each, name)
-            shown = "none" if value is None else format(value, how)
-            cells.append(f"{shown} *" if each.file in best else shown)
+        for release in comparison.figures:
+            value = getattr(release, name)
+            shown = "none" if value is None else format(value, form)
+            cells.append(f"{shown} *" if release.file in best else shown)
         rows.append((label, *cells))
-    header = ("figure", *(each.file for each in found.figures))
+    header = ("figure", *(release.file for release in comparison.figures))
     title = "Releases side by side (* the better)"
-    table(header, rows, title=title, right=range(1, len(header)))
-    line(found.verdict, style=None if found.holds else "bold red")
-    for note in found.notes:
-        line(f"Note: {note}")
+    print_table(header, rows, title=title, right=range(1, len(header)))
+    print_line(comparison.verdict, style=None if comparison.holds else "bold red")
+    for note in comparison.notes:
+        print_line(f"Note: {note}")

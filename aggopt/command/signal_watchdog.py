@@ -22,12 +22,12 @@ STEP = 0.02  # seconds between looks at whether one ran
 
 
 @contextmanager
-def watched(
-    heard: Mapping[int, float], end: Callable[[int], None], grace: float = GRACE
+def monitor_signals(
+    handled_at: Mapping[int, float], end: Callable[[int], None], grace: float = GRACE
 ) -> Iterator[None]:
     """Call `end`, from a thread, with each signal that no handler hears in time.
 
-    `heard` says when the handler of a signal last ran, by time.monotonic().  While
+    `handled_at` says when the handler of a signal last ran, by time.monotonic().  While
     files are named, or are there, nothing is ended: signals wait then.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -48,17 +48,17 @@ def watched(
     over = threading.Event()
     before = signal.set_wakeup_fd(written, warn_on_full_buffer=False)
 
-    def listen() -> None:
+    def handle_signals() -> None:
         while number := os.read(numbers, 1):
             came = time.monotonic()
-            while _lost(number[0], heard, came - grace) and not over.wait(STEP):
+            while _is_lost(number[0], handled_at, came - grace) and not over.wait(STEP):
                 if time.monotonic() > came + grace:
                     end(number[0])
                     break
             guardian.send_message("confirmed")
         os.close(numbers)
 
-    threading.Thread(target=listen, daemon=True).start()
+    threading.Thread(target=handle_signals, daemon=True).start()
     try:
         yield
     finally:
@@ -68,10 +68,10 @@ def watched(
         guardian.stop()
 
 
-def _lost(number: int, heard: Mapping[int, float], since: float) -> bool:
+def _is_lost(number: int, handled_at: Mapping[int, float], since: float) -> bool:
     """Whether no handler heard a signal, and it does not wait for files either.
 
     A handler may run before the thread reads what it was called with.
     """
     waits = isinstance(signal.getsignal(number), DeferredSignals)
-    return not waits and number in heard and heard[number] < since
+    return not waits and number in handled_at and handled_at[number] < since

@@ -17,15 +17,15 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        _say("Interrupted.", "run it again; no release was written.", EXIT)
+        _exit_with_error("Interrupted.", "run it again; no release was written.", EXIT)
     except ImportError as error:
         from aggopt.core.dependencies import explain_misfits
 
         problem, fix = explain_misfits(error) or (f"{error}.", "report this line.")
-        _say(problem, fix, BAD)
+        _exit_with_error(problem, fix, BAD)
 
 
-def _say(problem: str, fix: str, code: int) -> None:
+def _exit_with_error(problem: str, fix: str, code: int) -> None:
     """Print what was wrong and what to do, and end with an exit code."""
     if "--json" in sys.argv:
         import json

@@ -53,7 +53,7 @@ class SweepFiles:
 
 
 @contextmanager
-def keep(
+def open_sweep_files(
     out: Path, *, overwrite: bool, inputs: tuple[Path, ...] = ()
 ) -> Iterator[SweepFiles]:
     """Yield where points are kept; draw those that are done, even if interrupted.
@@ -68,22 +68,22 @@ def keep(
     if not out.name:
         raise TableError(f"{out} is no name for files.", fix="pass --out NAME.")
     stem = out.with_suffix("") if out.suffix in (".csv", ".png") else out
-    kept = SweepFiles(
+    files = SweepFiles(
         stem.with_name(f"{stem.name}.csv"), stem.with_name(f"{stem.name}.png")
     )
-    check_places(*kept.files, overwrite=overwrite, inputs=inputs)
+    check_places(*files.files, overwrite=overwrite, inputs=inputs)
     try:
         try:
-            yield kept
+            yield files
         finally:
-            kept.draw()
+            files.draw()
     except PlaceError as error:
-        if not kept.points:
+        if not files.points:
             raise
         raise PlaceError(
             error.problem,
             fix="make room, or choose a folder that may be written to; points that "
-            f"are done are kept in {kept.table.name}.",
+            f"are done are kept in {files.table.name}.",
         ) from None
 
 
@@ -93,17 +93,17 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
     from aggopt.release.figures.tradeoff import add_series_legend, draw_tradeoff
 
     figure, (panel,) = make_panels(1, wide=6.4, high=4.8)
-    best, series = select_pareto_points(points), _series(points)
-    said = [", ".join(map(spelled, p.at.values())) for p in best]
-    shown = draw_tradeoff(panel, series, list(map(_place, best)), said)
+    best, series = select_pareto_points(points), _group_series(points)
+    labels = [", ".join(map(format_coordinate, p.at.values())) for p in best]
+    shown = draw_tradeoff(panel, series, list(map(_place, best)), labels)
     if len(series) > 1:
-        add_series_legend(panel, [each.name for each in series])
-    named = ", ".join(points[0].at)
+        add_series_legend(panel, [group.name for group in series])
+    setting_names = ", ".join(points[0].at)
     label_axes(
         panel,
-        x=risk_axis(points),
+        x=label_risk_axis(points),
         y="probabilistic information loss PIL, %",
-        title=f"A grid of {named}; labels: those of points that no other beats",
+        title=f"A grid of {setting_names}; labels: those of points that no other beats",
     )
     figure.colorbar(shown, label="scoring index SI, %")
     with Staging() as staging:
@@ -111,15 +111,17 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
         staging.commit(to, overwrite=True)
 
 
-def _series(points: Sequence[SweepPoint]) -> "list[Series]":
+def _group_series(points: Sequence[SweepPoint]) -> "list[Series]":
     """Return the points by the statistic that is kept, their SI as shades."""
     from aggopt.release.figures.tradeoff import Series
 
     kinds = dict.fromkeys(p.keep for p in points)
-    own = {kept: [p for p in points if p.keep == kept] for kept in kinds}
+    by_statistic = {
+        statistic: [p for p in points if p.keep == statistic] for statistic in kinds
+    }
     return [
-        Series(f"{kept} kept", list(map(_place, of)), [100 * p.si for p in of])
-        for kept, of in own.items()
+        Series(f"{statistic} kept", list(map(_place, of)), [100 * p.si for p in of])
+        for statistic, of in by_statistic.items()
     ]
 
 
@@ -127,12 +129,12 @@ def _place(point: SweepPoint) -> tuple[float, float]:
     return 100 * point.linkage, 100 * point.pil
 
 
-def spelled(value: object) -> str:
+def format_coordinate(value: object) -> str:
     """Return what a point says of where it is."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def risk_axis(points: Sequence[SweepPoint]) -> str:
+def label_risk_axis(points: Sequence[SweepPoint]) -> str:
     """Return what the picture says of its risk."""
     blocks = sorted({p.blocks for p in points})
     linked = "records linked by one-to-one assignment, %"

@@ -8,7 +8,10 @@ from textwrap import indent, wrap
 from typing import Any
 
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
-from aggopt.command.partition_lines import each_by_itself, settings
+from aggopt.command.partition_lines import (
+    list_partition_settings,
+    name_univariate_methods,
+)
 from aggopt.command.proposal import COLUMN, WIDTH
 from aggopt.core.registry import Method
 from aggopt.data.formats.registry import find_release_suffix
@@ -156,10 +159,10 @@ _ENGINE = """\
 name = "local"           # by processes of this machine; or "dask\""""
 
 
-def template(
+def render_template(
     table: Path,
     job: Path,
-    how: Input,
+    text_format: Input,
     *,
     records: int,
     state: Iterable[str],
@@ -177,18 +180,18 @@ def template(
     of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
     return _TEXT.format(
         of_k=of_k,
-        of_partitions="\n".join(_listed("# method", PARTITIONERS)),
-        of_settings="\n".join(_of_partitions()),
-        each_by_itself=each_by_itself(),
+        of_partitions="\n".join(_list_methods("# method", PARTITIONERS)),
+        of_settings="\n".join(_list_partition_lines()),
+        each_by_itself=name_univariate_methods(),
         of_values="\n".join(of_values),
-        of_repairs="\n".join(_listed("# repair", REPAIRS)),
+        of_repairs="\n".join(_list_methods("# repair", REPAIRS)),
         of_aggregations="\n".join(
-            [*_listed("method", AGGREGATORS), *_settings(AGGREGATORS)]
+            [*_list_methods("method", AGGREGATORS), *_list_templates(AGGREGATORS)]
         ),
         of_categories="\n".join(
             [
-                *_listed("# method", CATEGORY_AGGREGATORS),
-                *_settings(CATEGORY_AGGREGATORS),
+                *_list_methods("# method", CATEGORY_AGGREGATORS),
+                *_list_templates(CATEGORY_AGGREGATORS),
             ]
         ),
         file=quote(str(table)),
@@ -200,36 +203,36 @@ def template(
         types="\n".join(types),
         missing="\n".join(missing),
         state="\n".join(state),
-        separator=json.dumps(how.separator),
-        decimal=json.dumps(how.decimal),
-        encoding=json.dumps(how.encoding),
+        separator=json.dumps(text_format.separator),
+        decimal=json.dumps(text_format.decimal),
+        encoding=json.dumps(text_format.encoding),
     )
 
 
-def _listed(key: str, methods: Mapping[str, Method]) -> Iterator[str]:
+def _list_methods(key: str, methods: Mapping[str, Method]) -> Iterator[str]:
     """Yield lines that give a key its first method, and say when to use each."""
     first, *others = methods.values()
     begin = "#".ljust(len(f"{key} = "))
-    yield from _wrapped(f"{f'{key} = {json.dumps(first.name)}':<24} #", first.when)
+    yield from _wrap_comment(f"{f'{key} = {json.dumps(first.name)}':<24} #", first.when)
     for method in others:
-        yield from _wrapped(begin + json.dumps(method.name), method.when)
+        yield from _wrap_comment(begin + json.dumps(method.name), method.when)
 
 
-def _wrapped(begin: str, says: str) -> Iterator[str]:
+def _wrap_comment(begin: str, says: str) -> Iterator[str]:
     longer = max(0, len(begin) - COLUMN + 1)
     first, *others = wrap(says, WIDTH - COLUMN, initial_indent=" " * longer)
     yield f"{begin:<{COLUMN - 1}} {first.strip()}"
     yield from (f"{'#':<{COLUMN}}{other}" for other in others)
 
 
-def _of_partitions() -> Iterator[str]:
+def _list_partition_lines() -> Iterator[str]:
     """Yield the lines on what partition methods take."""
-    for written, says, names in settings():
-        yield from _wrapped(
+    for written, says, names in list_partition_settings():
+        yield from _wrap_comment(
             f"# {written:<22} #", "; ".join(filter(None, (says, names)))
         )
 
 
-def _settings(methods: Mapping[str, Any]) -> Iterator[str]:
+def _list_templates(methods: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines on what aggregations take."""
     yield from (m.template.strip() for m in methods.values() if m.template)

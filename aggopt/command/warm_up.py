@@ -54,21 +54,21 @@ JOBS: dict[str, dict[str, Any]] = {
 Call = Callable[[], object]
 
 
-def calls() -> dict[str, Call]:
+def build_calls() -> dict[str, Call]:
     """Return what compiles all kernels between them, the longest first."""
     from aggopt import aggregate, partition
     from aggopt.aggregate.registry import AGGREGATORS
 
     rng = np.random.default_rng(0)
     X, confidential, many = rng.random((60, 3)), rng.random(60), rng.random((LARGE, 3))
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "X": X,
         "x": X[:, 0],
         "k": 3,
         "confidential": confidential,
         "t": 0.4,
     }
-    given |= {"l": 2, "labels": np.arange(60) // 3, "delta": 0.1}
+    arguments |= {"l": 2, "labels": np.arange(60) // 3, "delta": 0.1}
     settings: dict[str, Any] = {"confidential": confidential, "t": 0.4, "l": 2}
     few: dict[str, Call] = {
         "local_search under requirements": partial(
@@ -82,17 +82,19 @@ def calls() -> dict[str, Call]:
         "mdav on one attribute of many": partial(partition.mdav, many[:, :1], 3),
         "blocked on many records": partial(partition.blocked, many, 8, jobs=1),
     }
-    few |= _weighted(X, many, settings)
+    few |= _build_weighted_searches(X, many, settings)
     functions = {name: getattr(partition, name) for name in partition.__all__}
     functions |= {name: getattr(aggregate, name) for name in AGGREGATORS}
     for name, function in functions.items():
-        needed = _required(function)
-        if needed and set(needed) <= set(given):
-            few[name] = partial(function, **{key: given[key] for key in needed})
-    return few | _repairs(given) | _jobs()
+        needed = _list_required_parameters(function)
+        if needed and set(needed) <= set(arguments):
+            few[name] = partial(function, **{key: arguments[key] for key in needed})
+    return few | _build_repairs(arguments) | _build_jobs()
 
 
-def _weighted(X: F64, many: F64, requirements: dict[str, Any]) -> dict[str, Call]:
+def _build_weighted_searches(
+    X: F64, many: F64, requirements: dict[str, Any]
+) -> dict[str, Call]:
     """Return searches among records with weights, which have loops of their own."""
     from aggopt import partition
 
@@ -114,7 +116,7 @@ def _weighted(X: F64, many: F64, requirements: dict[str, Any]) -> dict[str, Call
     }
 
 
-def _jobs() -> dict[str, Call]:
+def _build_jobs() -> dict[str, Call]:
     """Return jobs whose columns need loops that no method needs."""
     return {f"mask, {name}": partial(_mask, **job) for name, job in JOBS.items()}
 
@@ -131,29 +133,29 @@ def _mask(columns: list[str], **job: Any) -> None:
     frame["gap"] = frame["c"].where(rng.random(60) > 0.2)
     frame["unit"], frame["weight"] = np.arange(60) // 2, 1.0 + np.arange(60) % 3
     roles = {"quasi-identifier": columns} | job.pop("roles", {})
-    named = [*columns, *(role for role in ("unit", "weight") if role in roles)]
+    names = [*columns, *(role for role in ("unit", "weight") if role in roles)]
     privacy = {"k": 3} | job.pop("privacy", {})
-    aggopt.mask(frame[named], aggopt.Job(roles=roles, privacy=privacy, **job))
+    aggopt.mask(frame[names], aggopt.Job(roles=roles, privacy=privacy, **job))
 
 
-def _required(function: Any) -> list[str]:
+def _list_required_parameters(function: Any) -> list[str]:
     if not inspect.isfunction(function):
         return []
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.default is p.empty]
 
 
-def _repairs(given: dict[str, Any]) -> dict[str, Call]:
+def _build_repairs(arguments: dict[str, Any]) -> dict[str, Call]:
     from aggopt import repair
 
-    needed = {key: given[key] for key in ("X", "confidential", "labels", "k", "t")}
+    needed = {key: arguments[key] for key in ("X", "confidential", "labels", "k", "t")}
     return {
         f"repair {method!r}": partial(repair.closeness, **needed, method=method)
         for method in ("swap", "sweep", "merge-ilp")
     }
 
 
-def compiled() -> Iterator[tuple[float, str, int]]:
+def compile_kernels() -> Iterator[tuple[float, str, int]]:
     """Yield the share that is done, a call, and how many kernels it compiled.
 
     Raises
@@ -163,15 +165,15 @@ def compiled() -> Iterator[tuple[float, str, int]]:
     EngineError
         A process ended before its call did.
     """
-    names = list(calls())
+    names = list(build_calls())
     with (
         exclude_working_directory(),
         ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool,
     ):
-        made = {pool.submit(_compiled_by, name): name for name in names}
+        futures = {pool.submit(_compile_by_call, name): name for name in names}
         try:
-            for done, future in enumerate(as_completed(made), 1):
-                yield done / len(names), made[future], future.result()
+            for done, future in enumerate(as_completed(futures), 1):
+                yield done / len(names), futures[future], future.result()
         except BrokenProcessPool:
             kill_processes(pool)
             raise EngineError(
@@ -183,23 +185,26 @@ def compiled() -> Iterator[tuple[float, str, int]]:
             pool.shutdown(cancel_futures=True)
 
 
-def kept_instead() -> Path | None:
+def find_other_cache() -> Path | None:
     """Return where kernels are kept if NUMBA_CACHE_DIR names a folder of no use."""
     from aggopt.partition.merging_kernels import merge_groups
 
     kernel: Any = merge_groups
-    named, kept = os.environ.get("NUMBA_CACHE_DIR"), Path(kernel._cache.cache_path)
-    if not named or kept.resolve().is_relative_to(Path(named).resolve()):
+    configured, actual = (
+        os.environ.get("NUMBA_CACHE_DIR"),
+        Path(kernel._cache.cache_path),
+    )
+    if not configured or actual.resolve().is_relative_to(Path(configured).resolve()):
         return None
-    return kept
+    return actual
 
 
-def _compiled_by(name: str) -> int:
+def _compile_by_call(name: str) -> int:
     """Make one of the calls; return how many kernels were compiled for it."""
     before = compile_time.compiled
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a table that nobody releases
-        calls()[name]()
+        build_calls()[name]()
     if compile_time.homeless:
         raise JobError(
             "No folder can be written to in which compiled kernels would be kept.",

@@ -10,7 +10,7 @@ from tables import ROLES_AND_K, people, put_partitioner
 
 from aggopt import errors
 from aggopt.command import cli, start
-from aggopt.command.causes import CAUSES, INTERNAL, code_of
+from aggopt.command.causes import CAUSES, INTERNAL, find_exit_code
 from aggopt.command.interrupt import EXIT
 from aggopt.engine.executors import tasks
 from aggopt.release import release as release_module
@@ -95,7 +95,7 @@ def test_a_disk_or_a_folder_that_refuses_is_3(
 def test_a_release_that_is_written_is_no_failure_whatever_is_printed(
     here, aggopt, monkeypatch, error, words
 ):
-    monkeypatch.setattr("aggopt.command.show.finished", failing(error))
+    monkeypatch.setattr("aggopt.command.show.print_finished", failing(error))
     code, _, err = aggopt(*MASK, *words)
     name = type(error).__name__
     assert (code, err) == (0, f"The release is written; printing failed ({name}).\n")
@@ -220,7 +220,7 @@ def test_every_code_of_an_error_has_a_cause():
     for kind in kinds:  # which grows
         kinds += kind.__subclasses__()
     assert {kind.exit_code for kind in kinds} == {1, 2, 3, 4, 5}
-    assert code_of(KeyError()) == INTERNAL == start.BAD
+    assert find_exit_code(KeyError()) == INTERNAL == start.BAD
     assert EXIT == start.EXIT
 
 

@@ -12,7 +12,7 @@ from tables import ROLES_AND_K, people, put_partitioner
 from test_input_contract import CASES, TABLE
 
 from aggopt import mask
-from aggopt.command.check import checked
+from aggopt.command.check import check_table
 from aggopt.core.memory import format_size
 from aggopt.errors import AggoptError
 
@@ -177,7 +177,7 @@ def test_it_refuses_what_mask_refuses(tmp_path, name, trusted):
             file.write_text(job.to_toml())
         except Exception:  # no job, or no table that a file holds
             continue
-        found = checked(path, file).obstacles
+        found = check_table(path, file).obstacles
         if not trusted or bool(found) != (TABLE[row][0] == "refused"):
             with pytest.raises(AggoptError) if found else nullcontext():
                 mask(path, file)

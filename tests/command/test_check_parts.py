@@ -5,7 +5,7 @@ import pytest
 from command.test_engines import JOB
 from folders import masked, persons, put
 
-from aggopt.command.check_parts import checked_parts
+from aggopt.command.check_parts import check_folder
 from aggopt.engine.mask import replace_engine_keys
 from aggopt.errors import TableError
 
@@ -35,7 +35,7 @@ def obstacles(folder, values, job):
     """Return what is in the way of a folder in which these are confidential."""
     put(folder / "in", persons(60).assign(ill=values))
     (folder / "job.toml").write_text(job)
-    found = checked_parts(folder / "in", folder / "job.toml", "local")
+    found = check_folder(folder / "in", folder / "job.toml", "local")
     return [each.problem for each in found.obstacles]
 
 
@@ -56,7 +56,7 @@ def looked(folder, *tables, job=JOB):
     """Return what is found of a folder of these tables."""
     put(folder / "in", *tables)
     (folder / "job.toml").write_text(job)
-    return checked_parts(folder / "in", folder / "job.toml", "local")
+    return check_folder(folder / "in", folder / "job.toml", "local")
 
 
 def test_missing_values_are_counted_by_the_footers(tmp_path):

@@ -4,9 +4,9 @@ import tomlkit
 from stratified import ROLES, residents
 
 import aggopt
-from aggopt.command.check import checked
-from aggopt.command.collect_errors import obstacles
-from aggopt.command.draft import draft
+from aggopt.command.check import check_table
+from aggopt.command.collect_errors import find_obstacles
+from aggopt.command.draft import propose_job
 from aggopt.data.readers.read import read_as_text
 
 SMALL = "1 of 5 strata has fewer than k = 3 records, 2 records in all."
@@ -20,7 +20,7 @@ def found(folder, more, privacy=None, **sections):
     (folder / "job.toml").write_text(tomlkit.dumps({**job, **sections}))
     read = aggopt.Job.read(folder / "job.toml")
     table = read_as_text(folder / "in.csv", read.input)
-    return [each.problem for each in obstacles(folder / "in.csv", table, read)]
+    return [each.problem for each in find_obstacles(folder / "in.csv", table, read)]
 
 
 def test_strata_that_are_masked_are_no_obstacle(tmp_path):
@@ -56,8 +56,8 @@ def test_what_is_dropped_is_no_obstacle_beside_others(tmp_path):
 
 def test_the_role_is_shown_and_proposed_as_a_list(tmp_path):
     found(tmp_path, {})
-    columns = checked(tmp_path / "in.csv", tmp_path / "job.toml").columns
+    columns = check_table(tmp_path / "in.csv", tmp_path / "job.toml").columns
     assert [role for _, role in columns][:2] == ["stratum", "stratum"]
-    text = draft(tmp_path / "in.csv", tmp_path / "new.toml").text
+    text = propose_job(tmp_path / "in.csv", tmp_path / "new.toml").text
     assert "stratum = []" in text
     assert '# small = "refuse"' in text

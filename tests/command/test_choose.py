@@ -9,7 +9,7 @@ import pytest
 from tables import people
 
 from aggopt import Job
-from aggopt.command.choose import _sections
+from aggopt.command.choose import _parse_sections
 
 CODE = """
 import os
@@ -60,7 +60,7 @@ LISTS = {
 @pytest.mark.parametrize("stated", LISTS)
 def test_methods_with_settings_may_stand_in_a_list(stated):
     named = [e if isinstance(e, dict) else {"method": e} for e in LISTS[stated]]
-    assert _sections(stated) == named
+    assert _parse_sections(stated) == named
 
 
 def spoken(out):

@@ -570,7 +570,7 @@ FILES = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(
-    "place", [(staging, "_rename"), (staging, "_sync_folder"), (show, "release")]
+    "place", [(staging, "_rename"), (staging, "_sync_folder"), (show, "print_release")]
 )
 def test_an_interrupt_of_what_is_written_does_not_say_that_it_is_not(
     here, aggopt, monkeypatch, place, number
@@ -593,7 +593,7 @@ def test_an_interrupt_of_what_is_written_does_not_say_that_it_is_not(
 def test_signals_that_the_caller_ignores_stay_ignored(
     here, aggopt, monkeypatch, number
 ):
-    monkeypatch.setattr(show, "release", lambda *_: signal.raise_signal(number))
+    monkeypatch.setattr(show, "print_release", lambda *_: signal.raise_signal(number))
     signal.signal(number, signal.SIG_IGN)
     monkeypatch.setattr(sys, "argv", ["aggopt", *MASK])
     with pytest.raises(SystemExit) as ended:

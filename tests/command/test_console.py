@@ -54,6 +54,6 @@ def test_names_with_escape_sequences_are_printed_as_text(here, aggopt):
 def test_a_row_of_a_table_keeps_its_width():
     with console.out.capture() as printed:
         rows = [("a\x1bb", "1"), ("plain", "2")]
-        console.table(("name", "figure"), rows, right=[1])
+        console.print_table(("name", "figure"), rows, right=[1])
     assert "a\\x1bb" in printed.get()
     assert len({len(line) for line in printed.get().splitlines()}) == 1

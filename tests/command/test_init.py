@@ -13,7 +13,7 @@ from command.test_cli import here  # noqa: F401
 from tables import people, smallest
 
 from aggopt import Job
-from aggopt.command.draft import draft
+from aggopt.command.draft import propose_job
 from aggopt.data.readers.column_profile import FEW_SHARE, profile_columns
 from aggopt.data.readers.csv_dialect import read_with_dialect
 
@@ -100,7 +100,7 @@ def test_typed_dates_need_no_section(tmp_path):
     days = pd.date_range("1950-01-01", periods=40)
     path = tmp_path / "people.parquet"
     numbers().assign(born=days).to_parquet(path)
-    text = draft(path, tmp_path / "job.toml").text
+    text = propose_job(path, tmp_path / "job.toml").text
     assert "# dates or times, 40 different: masked as dates" in text
     assert "born" not in tomllib.loads(text)["attributes"]
 
@@ -228,7 +228,7 @@ def test_whole_numbers_that_nearly_all_differ_are_to_be_decided(tmp_path):
     frame.loc[50:, "holes"] = numbers_of[50:]
     frame.loc[51:, "few"] = numbers_of[51:]
     frame.to_csv(path, index=False)
-    made = draft(path, tmp_path / "job.toml")
+    made = propose_job(path, tmp_path / "job.toml")
     found = tomllib.loads(made.text)["roles"]
     assert [each.column for each in made.undecided] == ["card", "most", "holes"]
     assert found["quasi-identifier"] == ["age", "less", "few"]
@@ -278,7 +278,7 @@ def test_the_roles_of_a_household_survey(here, aggopt):  # noqa: F811
 def test_a_column_of_which_others_are_constant_is_asked_for(tmp_path):
     path = tmp_path / "people.csv"
     survey().rename(columns={"hhid": "v17"}).to_csv(path, index=False)
-    made = draft(path, tmp_path / "job.toml")
+    made = propose_job(path, tmp_path / "job.toml")
     (asked,) = made.undecided
     assert asked.column == "v17"
     assert "records that share an entry agree in 2 other columns" in asked.problem
@@ -290,7 +290,7 @@ def test_of_two_weights_a_person_names_one(tmp_path):
     frame = survey()
     frame["final_weight"] = frame["sampling_weight"] * 1.1
     frame.to_csv(path, index=False)
-    made = draft(path, tmp_path / "job.toml")
+    made = propose_job(path, tmp_path / "job.toml")
     assert [each.column for each in made.undecided] == [
         "sampling_weight",
         "final_weight",
@@ -311,7 +311,7 @@ def test_labels_of_a_statistical_file_are_read(tmp_path):
         str(path),
         column_labels=[labels.get(name, "") for name in frame.columns],
     )
-    text = draft(path, tmp_path / "job.toml").text
+    text = propose_job(path, tmp_path / "job.toml").text
     found = tomllib.loads(text)["roles"]
     assert (found["unit"], found["weight"]) == (["v0"], ["v6"])
     assert "'Household number', whole numbers, 100 different" in text
@@ -395,7 +395,7 @@ rare = "avoid"
 def test_rare_categories_are_proposed_to_be_avoided(tmp_path):
     path = tmp_path / "people.csv"
     with_remarks()[["age", "place"]].to_csv(path, index=False)
-    text = draft(path, tmp_path / "job.toml").text
+    text = propose_job(path, tmp_path / "job.toml").text
     place = {"rare": "avoid"}
     assert tomllib.loads(text)["attributes"] == {"age": FROM_ZERO, "place": place}
     assert "3 of 6 values are of fewer than 5 records, and not published" in re.sub(
@@ -439,7 +439,7 @@ def test_what_is_never_negative_is_published_from_zero_up(here, aggopt):  # noqa
 def test_k_of_the_job_is_the_one_that_rare_is_of(tmp_path):
     path = tmp_path / "people.csv"
     numbers().to_csv(path, index=False)
-    text = draft(path, tmp_path / "job.toml").text
+    text = propose_job(path, tmp_path / "job.toml").text
     assert Job(**tomllib.loads(text)).privacy.k == FEW_SHARE
 
 
@@ -512,7 +512,7 @@ def test_the_label_of_a_statistical_file_says_that_data_are_confidential(tmp_pat
     frame = pd.DataFrame({"v1": [*range(20)] * 2, "v2": [1.5, 2.25, 3.0, 9.0] * 10})
     labels = ["Age in years", "Monthly income"]
     pyreadstat.write_sav(frame, str(path), column_labels=labels)
-    (asked,) = draft(path, tmp_path / "job.toml").undecided
+    (asked,) = propose_job(path, tmp_path / "job.toml").undecided
     assert (asked.column, "or as confidential" in asked.fix) == ("v2", True)
 
 
@@ -545,7 +545,7 @@ def test_odd_names_are_written_so_that_they_are_read(tmp_path):
     names = ['a"b', "c\\d", "e\x7ff", "g\th", "# i", "ü\u2028", "x" * 200]
     path = tmp_path / "odd.parquet"
     pd.DataFrame({name: np.arange(9.0) ** 2 for name in names}).to_parquet(path)
-    text = draft(path, tmp_path / "job.toml").text
+    text = propose_job(path, tmp_path / "job.toml").text
     job = Job(**tomllib.loads(text))
     assert list(job.roles.quasi_identifier) == names
 
@@ -553,7 +553,7 @@ def test_odd_names_are_written_so_that_they_are_read(tmp_path):
 def test_a_wide_table(tmp_path):
     path = tmp_path / "wide.csv"
     pd.DataFrame(np.eye(8, 300)).add_prefix("c").to_csv(path, index=False)
-    made = draft(path, tmp_path / "job.toml")
+    made = propose_job(path, tmp_path / "job.toml")
     found = Job(**tomllib.loads(made.text)).roles
     assert made.undecided == ()
     assert (len(found.quasi_identifier), len(found.other)) == (8, 292)

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from command.real_tables import CONFIDENTIAL, HELD_OUT, KNOWN, real_table
 
-from aggopt.command.proposal import proposals
+from aggopt.command.proposal import propose_roles
 from aggopt.data.context.structure import Structure
 from aggopt.data.readers.column_profile import profile_columns
 from aggopt.data.readers.csv_dialect import read_with_dialect
@@ -56,7 +56,7 @@ def test_nothing_that_tells_who_is_who_is_proposed_to_be_published(
     path = tmp_path / "table.csv"
     real_table(name).to_csv(path, index=False)
     table, how = read_with_dialect(path)
-    made = proposals(profile_columns(table, how), Structure.of(table))
+    made = propose_roles(profile_columns(table, how), Structure.of(table))
     roles = {each.look.name: each.role for each in made}
     known = {column: role for role, names in ROLES[name].items() for column in names}
     assert known.keys() <= roles.keys()
@@ -82,7 +82,7 @@ def test_confidential_columns_are_not_masked_without_a_question(
     path = tmp_path / "table.csv"
     real_table(name).to_csv(path, index=False)
     table, how = read_with_dialect(path)
-    made = proposals(profile_columns(table, how), Structure.of(table))
+    made = propose_roles(profile_columns(table, how), Structure.of(table))
     roles = {each.look.name: each.role for each in made}
     masked = [n for n in CONFIDENTIAL[name] if roles[n] == "quasi-identifier"]
     assert masked == []
@@ -102,7 +102,7 @@ def test_two_values_under_a_personal_name_are_a_question(
     path = tmp_path / "table.csv"
     pd.DataFrame({"email": [*two] * 20, "age": range(40)}).to_csv(path, index=False)
     table, how = read_with_dialect(path)
-    email, _ = proposals(profile_columns(table, how), Structure.of(table))
+    email, _ = propose_roles(profile_columns(table, how), Structure.of(table))
     assert email.role is None
     assert email.reason == "its name is that of personal data, and it has two values"
 
@@ -119,7 +119,7 @@ def column(name: str, entries: list[object], path: Path) -> tuple[str | None, st
     ages = [20 + i % 50 for i in range(len(entries))]
     pd.DataFrame({name: entries, "age": ages}).to_csv(path, index=False)
     table, how = read_with_dialect(path)
-    made, _ = proposals(profile_columns(table, how), Structure.of(table))
+    made, _ = propose_roles(profile_columns(table, how), Structure.of(table))
     return made.role, made.question
 
 

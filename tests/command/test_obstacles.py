@@ -12,7 +12,7 @@ import pytest
 import tomlkit
 
 import aggopt
-from aggopt.command.collect_errors import obstacles
+from aggopt.command.collect_errors import find_obstacles
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
 
@@ -167,7 +167,7 @@ def found(folder: Path, *names: str) -> list[str]:
     (folder / "job.toml").write_text(tomlkit.dumps(job))
     path, asked = folder / "in.csv", aggopt.Job.read(folder / "job.toml")
     table = read_as_text(path, asked.input)
-    return [each.problem for each in obstacles(path, table, asked)]
+    return [each.problem for each in find_obstacles(path, table, asked)]
 
 
 def test_nothing_is_wrong_at_first(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from aggopt.command import console, progress
-from aggopt.command.progress import Bar, Steps, lasting, lines
+from aggopt.command.progress import Bar, Steps, format_duration, print_lines
 
 
 class Clock:
@@ -29,52 +29,54 @@ def test_a_step_says_its_share_and_the_time_that_it_takes(clock) -> None:
     steps = Steps(clock)
     assert str(steps) == "read, 0 s since the start"
     clock.now += 4
-    steps.tell("partition", 0.0)
+    steps.record("partition", 0.0)
     clock.now += 30
-    steps.tell("partition", 0.25)
+    steps.record("partition", 0.25)
     clock.now += 30
     assert str(steps) == "partition, 25 %, 1 min 4 s since the start"
-    steps.tell("partition", 0.5)
+    steps.record("partition", 0.5)
     assert str(steps) == (
         "partition, 50 %, 1 min 4 s since the start, about 1 min 0 s left of this step"
     )
-    steps.tell("partition", 1.0)
-    assert steps.left is None  # what goes on has no share
+    steps.record("partition", 1.0)
+    assert steps.seconds_left is None  # what goes on has no share
 
 
 def test_the_time_left_is_of_the_step_alone(clock) -> None:
     steps = Steps(clock)
     clock.now += 500
-    steps.tell("aggregate", 0.5)
-    assert steps.left is None  # what was done before it was first told is no speed
+    steps.record("aggregate", 0.5)
+    assert (
+        steps.seconds_left is None
+    )  # what was done before it was first told is no speed
     clock.now += 10
-    steps.tell("aggregate", 0.505)
-    assert steps.left is None
-    steps.tell("aggregate", 0.75)
-    assert steps.left == 10
-    steps.tell("aggregate", 0.1)  # it began anew
-    assert steps.left is None
+    steps.record("aggregate", 0.505)
+    assert steps.seconds_left is None
+    steps.record("aggregate", 0.75)
+    assert steps.seconds_left == 10
+    steps.record("aggregate", 0.1)  # it began anew
+    assert steps.seconds_left is None
 
 
 def test_what_processes_compile_is_no_speed(clock) -> None:
     steps = Steps(clock)
-    steps.tell("group", 0.0)
+    steps.record("group", 0.0)
     clock.now += 120
     for share in (0.02, 0.1):
-        steps.tell("group", share)
-        assert steps.left is None
+        steps.record("group", share)
+        assert steps.seconds_left is None
         clock.now += 1
-    steps.tell("group", 0.15)
-    assert steps.left == pytest.approx(2 * 0.85 / 0.13)
+    steps.record("group", 0.15)
+    assert steps.seconds_left == pytest.approx(2 * 0.85 / 0.13)
 
 
 def test_what_compiles_is_named_and_is_no_speed(clock) -> None:
     working = Clock()
     steps = Steps(clock, working)
-    steps.tell("partition", 0.1)
+    steps.record("partition", 0.1)
     for now in (clock, working):
         now.now += 10
-    steps.tell("partition", 0.5)
+    steps.record("partition", 0.5)
     assert str(steps).endswith("10 s since the start, about 12 s left of this step")
     steps.compiling = "partition, mdav"
     clock.now += 60  # while the other clock stands still
@@ -87,11 +89,11 @@ def test_what_compiles_is_named_and_is_no_speed(clock) -> None:
 
 def test_the_time_left_never_rises_by_more_than_a_tenth(clock) -> None:
     steps = Steps(clock)
-    steps.tell("partition", 0.01)
+    steps.record("partition", 0.01)
     seen = []
     for share, seconds in ((0.2, 10), (0.25, 30), (0.3, 40), (0.6, 5), (0.9, 60)):
         clock.now += seconds
-        steps.tell("partition", share)
+        steps.record("partition", share)
         seen.append(str(steps).rpartition("since the start, ")[2])
         clock.now += 7  # and nothing is told meanwhile
         seen.append(str(steps).rpartition("since the start, ")[2])
@@ -107,9 +109,9 @@ def test_the_time_left_never_rises_by_more_than_a_tenth(clock) -> None:
         "about 19 s left of this step",
         "about 20 s left of this step",
     ]
-    steps.tell("aggregate", 0.01)
+    steps.record("aggregate", 0.01)
     clock.now += 500
-    steps.tell("aggregate", 0.5)
+    steps.record("aggregate", 0.5)
     assert str(steps).endswith("about 8 min 30 s left of this step")  # of another step
 
 
@@ -119,14 +121,14 @@ def test_the_time_left_never_rises_by_more_than_a_tenth(clock) -> None:
      (3600, "1 h 0 min"), (90_000, "25 h 0 min")],
 )  # fmt: skip
 def test_times_are_in_words(seconds, says) -> None:
-    assert lasting(seconds) == says
+    assert format_duration(seconds) == says
 
 
 def test_pipes_get_a_line_now_and_then(clock) -> None:
     to = Console(file=io.StringIO(), width=20)
     steps, before = Steps(clock), {*threading.enumerate()}
-    steps.tell("partition [bold]", 0.5)
-    with lines(steps, to, every=0.005):
+    steps.record("partition [bold]", 0.5)
+    with print_lines(steps, to, every=0.005):
         (printing,) = {*threading.enumerate()} - before
         while to.file.getvalue().count("\n") < 2:
             time.sleep(0.002)
@@ -137,7 +139,7 @@ def test_pipes_get_a_line_now_and_then(clock) -> None:
 def test_a_pipe_that_nobody_reads_stops_nothing() -> None:
     closed = io.StringIO()
     closed.close()
-    with lines(Steps(), Console(file=closed), every=0.001):
+    with print_lines(Steps(), Console(file=closed), every=0.001):
         time.sleep(0.01)
 
 
@@ -146,7 +148,7 @@ def test_a_terminal_shows_a_bar(clock) -> None:
     steps = Steps(clock)
     bar = Bar(steps, to)
     with bar:
-        steps.tell("partition", 0.5)
+        steps.record("partition", 0.5)
         clock.now += 10
         bar.update()
         bar.bar.refresh()
@@ -171,14 +173,14 @@ def test_what_is_shown_where(monkeypatch, terminal, quiet, hushed, shows) -> Non
     shown = ["nothing"]
     monkeypatch.setattr(console, "_err", to)
     monkeypatch.setattr(console.out, "quiet", hushed)
-    for name, of in (("bar", Bar), ("lines", lines)):
+    for name, of in (("bar", Bar), ("lines", print_lines)):
 
         def made(*given, name=name, of=of):
             shown[:] = [name]
             return of(*given)
 
         monkeypatch.setattr(console, of.__name__, made)
-    with console.progress(quiet=quiet) as told:
+    with console.track_progress(quiet=quiet) as told:
         told("partition", 0.5)
     assert shown == [shows]
     assert progress.EVERY == 10

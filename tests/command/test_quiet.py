@@ -23,7 +23,7 @@ def here(tmp_path, monkeypatch):
     people().to_csv("people.csv", index=False)
     (tmp_path / "job.toml").write_text(JOB)
     yield tmp_path
-    console.hush(False)
+    console.set_quiet(False)
 
 
 def test_every_command_can_be_quiet_and_print_json() -> None:
@@ -76,8 +76,8 @@ def test_demo_as_json(here, aggopt, monkeypatch) -> None:
     release = package.mask(people(), package.Job.read("job.toml"))
     files = ReleaseFiles.beside(here / "patients.csv")
     compared = {"P3M": release.measures}
-    shown = demo.Shown(release, compared, files, here / "it.png")
-    monkeypatch.setattr(demo, "run", lambda *_, **__: shown)
+    shown = demo.DemoResult(release, compared, files, here / "it.png")
+    monkeypatch.setattr(demo, "run_demo", lambda *_, **__: shown)
     code, out, _ = aggopt("demo", "--json")
     said = json.loads(out)
     assert code == 0

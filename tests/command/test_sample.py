@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aggopt.command.draft import draft
+from aggopt.command.draft import propose_job
 from aggopt.data.readers import sample
 from aggopt.data.readers.csv_dialect import read_with_dialect, sample_with_dialect
 from aggopt.data.readers.sample import Sample
@@ -64,7 +64,7 @@ def test_the_job_and_the_command_say_that_it_is_a_sample(tmp_path, aggopt):
     path, job = tmp_path / "table.csv", tmp_path / "job.toml"
     write(persons(400), path)
     said = "Of 400 records a sample was looked at: the first 10 of each 100."
-    made = draft(path, job)
+    made = propose_job(path, job)
     assert f"# {said}\n" in made.text
     assert "found in 40 records." in made.text
     code, out, errors = aggopt("init", path, "--out", job)
@@ -86,4 +86,4 @@ def test_a_large_file_that_is_damaged_is_refused_without_quoting_it(tmp_path):
     whole[30:400] = bytes(370)
     path.write_bytes(whole)
     with pytest.raises(TableError, match=r"is not a readable parquet file|cannot be"):
-        draft(path, tmp_path / "job.toml")
+        propose_job(path, tmp_path / "job.toml")

@@ -9,7 +9,11 @@ import pytest
 from tables import job, people, promising, salaried, wide, wide_job
 
 import aggopt
-from aggopt.command.show_release import certificates, figures, said
+from aggopt.command.show_release import (
+    format_certificates,
+    format_figures,
+    format_release,
+)
 from aggopt.job import AttributeSection, Job, Mean
 from aggopt.measure.types import means_by_kind
 from aggopt.release.files.output_paths import ReleaseFiles
@@ -25,35 +29,39 @@ def proof(objective, bound, status=Status.LIMIT, violation=0.0):
 
 def test_certificates_show_their_gap() -> None:
     unproven = proof(4.0, None, Status.LOCAL, 0.5)
-    shown = certificates({"age": proof(4.0, 3.0), "income": unproven})
+    shown = format_certificates({"age": proof(4.0, 3.0), "income": unproven})
     header, age, income = shown
     assert header.split()[-2:] == ["gap", "violation"]
     assert age.split()[-4:] == ["4", "3", "2.5e-01", "0.0e+00"]
     assert income.split()[-4:] == ["4", "none", "none", "5.0e-01"]
-    assert certificates({}) == []
+    assert format_certificates({}) == []
 
 
 def test_of_many_certificates_the_widest_gaps_are_shown() -> None:
     found = {f"a{j}": proof(4.0, 4.0 - j / 10, violation=j / 100) for j in range(6)}
     found["none"] = proof(4.0, None)
-    shown = certificates(found)
+    shown = format_certificates(found)
     assert [line.split()[0] for line in shown[1:4]] == ["none", "a5", "a4"]
     assert shown[4] == (
         "and 4 more: gap 7.5e-02 at most, violation 3.0e-02 at most: see the manifest."
     )
     alone = {f"b{j}": proof(4.0, None) for j in range(5)}
-    assert certificates(alone)[4].startswith("and 2 more: 2 without a bound, violation")
+    assert format_certificates(alone)[4].startswith(
+        "and 2 more: 2 without a bound, violation"
+    )
     both = {**alone, **found}
-    rest = certificates(both)[4]
+    rest = format_certificates(both)[4]
     assert rest.startswith("and 9 more: 3 without a bound, gap 1.2e-01 at most")
     four = dict(list(found.items())[:4])
-    assert [line.split()[0] for line in certificates(four)[1:]] == list(four)
+    assert [line.split()[0] for line in format_certificates(four)[1:]] == list(four)
 
 
 def test_long_names_and_lines_in_names_stay_in_their_line() -> None:
     names = {"groups of age, income, hours, sex, smoker, region": proof(1.0, 1.0)}
-    assert certificates(names)[1].startswith("groups of age, income, hours, sex, …  ")
-    header, row = certificates({"a\nb" + "x" * 200: proof(1.0, 1.0)})
+    assert format_certificates(names)[1].startswith(
+        "groups of age, income, hours, sex, …  "
+    )
+    header, row = format_certificates({"a\nb" + "x" * 200: proof(1.0, 1.0)})
     assert row.startswith("a bxxx")
     assert row.split("  ")[0].endswith("…")
     assert len(row.split("  ")[0]) == 40
@@ -66,7 +74,7 @@ def release():
 
 
 def test_a_release_is_said_in_lines(release) -> None:
-    lines = said(release, FILES)
+    lines = format_release(release, FILES)
     assert len(lines) <= MOST
     assert lines[0] == release.audit.verdict
     assert lines[1] == f"AMBER: {release.audit.seal.advice}"
@@ -85,7 +93,7 @@ def test_a_release_is_said_in_lines(release) -> None:
     assert lines[-2] == "Masked table   masked.csv"
     reported = replace(FILES, report=Path("r.html"))
     shown = "Masked table   masked.csv; report for the public r.html"
-    assert said(release, reported)[-2] == shown
+    assert format_release(release, reported)[-2] == shown
     assert "masked.manifest.json (how it was made" in lines[-1]
     assert "masked.private.csv (links records to groups)" in lines[-1]
 
@@ -96,12 +104,16 @@ def test_losses_of_numbers_and_of_categories_are_said_separately() -> None:
     frame = people()[["age", "income", "illness"]]
     release = aggopt.mask(frame, asked)
     numbers, categories = means_by_kind(release.measures.to_dict(), "il")
-    (loss,) = [line for line in said(release, FILES) if line.startswith("Loss: ")]
+    (loss,) = [
+        line for line in format_release(release, FILES) if line.startswith("Loss: ")
+    ]
     assert loss.startswith(
         f"Loss: {100 * numbers:.2f} % of the sum of squares of numbers, "
         f"{100 * categories:.2f} % of that of categories (IL), PIL"
     )
-    (risk,) = [line for line in said(release, FILES) if line.startswith("Risk: ")]
+    (risk,) = [
+        line for line in format_release(release, FILES) if line.startswith("Risk: ")
+    ]
     share = release.measures.types["sdid"]["illness"]
     assert f"{100 * share:.2f} % of categories published as the original" in risk
 
@@ -111,7 +123,7 @@ def test_losses_of_numbers_and_of_categories_are_said_separately() -> None:
     [({"method": "mean"}, False), ({"method": "p3m"}, True)],
 )
 def test_margins_are_named_after_the_objectives_that_include_them(how, drawn) -> None:
-    lines = said(aggopt.mask(people(), job(aggregation=how)), FILES)
+    lines = format_release(aggopt.mask(people(), job(aggregation=how)), FILES)
     last = max(j for j, line in enumerate(lines) if line.startswith("income"))
     assert lines[last + 1].startswith("Objectives include the secret margins") == drawn
 
@@ -119,11 +131,11 @@ def test_margins_are_named_after_the_objectives_that_include_them(how, drawn) ->
 def test_notes_that_are_too_many_are_counted(release) -> None:
     plain = replace(release, urgent=0, trivial=0)
     three = replace(plain, notes=("one", "two", "three"))
-    assert [x for x in said(three, FILES) if x.startswith("Note")] == [
+    assert [x for x in format_release(three, FILES) if x.startswith("Note")] == [
         "Note: one", "Note: two", "Note: three",
     ]  # fmt: skip
     four = replace(plain, notes=("one", "two", "three", "four"))
-    shown = said(four, FILES)[-5:-2]
+    shown = format_release(four, FILES)[-5:-2]
     more = "2 more notes: see notes in masked.manifest.json."
     assert shown == ["Note: one", "Note: two", more]
 
@@ -131,10 +143,10 @@ def test_notes_that_are_too_many_are_counted(release) -> None:
 def test_urgent_notes_are_all_printed_and_trivial_ones_never(release) -> None:
     letters = tuple("abcdefgh")
     many = replace(release, notes=letters, urgent=5, trivial=1)
-    shown = [line for line in said(many, FILES) if line.startswith("Note")]
+    shown = [line for line in format_release(many, FILES) if line.startswith("Note")]
     assert shown == [f"Note: {letter}" for letter in "abcdefg"]
     more = replace(release, notes=(*letters, "i", "j"), urgent=5, trivial=1)
-    shown = said(more, FILES)
+    shown = format_release(more, FILES)
     assert "Note: g" in shown
     assert not any(line in ("Note: h", "Note: j") for line in shown)
     assert any(line.startswith("2 more notes: see notes in") for line in shown)
@@ -178,7 +190,7 @@ def test_what_incomplete_records_cost_is_always_printed(policy) -> None:
     }
     assert any(measured in note for note in urgent)
     assert any(note.startswith(gone[policy]) for note in urgent)
-    assert all(f"Note: {note}" in said(release, FILES) for note in urgent)
+    assert all(f"Note: {note}" in format_release(release, FILES) for note in urgent)
     assert len(set(release.notes)) == len(release.notes)
 
 
@@ -204,7 +216,7 @@ def test_values_below_zero_are_printed_with_the_bound_that_avoids_them() -> None
         "Released values outside the range of the originals, of 60"
     )
     assert "Below 0, where no original is: 'amount'; lower = 0 under" in beyond
-    assert f"Note: {beyond}" in said(release, FILES)
+    assert f"Note: {beyond}" in format_release(release, FILES)
     bounds = {"amount": AttributeSection(lower=0.0)}
     bounded = aggopt.mask(frame, asked.model_copy(update={"attributes": bounds}))
     assert (bounded.table["amount"] >= 0).all()
@@ -220,7 +232,7 @@ def test_the_worst_case_has_fifteen_lines() -> None:
     release = aggopt.mask(wished, asked)
     assert release.audit.warning
     plain = replace(release, notes=tuple("abcde"), urgent=0, trivial=0)
-    lines = said(plain, FILES)
+    lines = format_release(plain, FILES)
     assert len(lines) == MOST
     assert sum(line.startswith("WARNING") for line in lines) == 1
     assert all("\n" not in line for line in lines)
@@ -230,10 +242,10 @@ def test_all_that_is_promised_of_values_is_one_line() -> None:
     release = aggopt.mask(salaried(), promising(l=2, t=0.9, repair="merge"))
     checks = [str(check) for check in release.audit.checks]
     assert len(checks) == 2
-    assert said(release, FILES)[1] == " ".join(checks)
+    assert format_release(release, FILES)[1] == " ".join(checks)
 
 
 def test_what_was_not_measured_has_no_line(release) -> None:
-    assert figures(None) == []
+    assert format_figures(None) == []
     own = replace(release.measures, own=(("mine", 0.125),))
-    assert figures(own)[1].endswith(", mine 0.125.")
+    assert format_figures(own)[1].endswith(", mine 0.125.")

@@ -266,7 +266,7 @@ def test_the_picture_tells_apart_what_is_kept(tmp_path, monkeypatch):
 
 def test_interrupted_a_sweep_keeps_what_is_done(tmp_path):
     def interrupted():
-        with sweep_files.keep(tmp_path / "s", overwrite=False) as kept:
+        with sweep_files.open_sweep_files(tmp_path / "s", overwrite=False) as kept:
             kept.add(point(0.3, 0.3))
             kept.add(point(0.1, 0.5))
             raise KeyboardInterrupt
@@ -282,12 +282,12 @@ def test_a_sweep_overwrites_nothing_unasked(tmp_path):
     (tmp_path / "s.csv").write_text("mine")
     with (
         pytest.raises(TableError, match=r"s\.csv would be overwritten"),
-        sweep_files.keep(tmp_path / "s", overwrite=False),
+        sweep_files.open_sweep_files(tmp_path / "s", overwrite=False),
     ):
         pass
     with (
         pytest.raises(TableError, match="There is no folder"),
-        sweep_files.keep(tmp_path / "no" / "s", overwrite=False),
+        sweep_files.open_sweep_files(tmp_path / "no" / "s", overwrite=False),
     ):
         pass
     assert (tmp_path / "s.csv").read_text() == "mine"

@@ -8,7 +8,7 @@ import pytest
 
 from aggopt import Job
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
-from aggopt.command.draft import draft
+from aggopt.command.draft import propose_job
 from aggopt.job.engine_section import Engine
 from aggopt.partition.registry import PARTITIONERS
 
@@ -20,7 +20,7 @@ SETTING = re.compile(r"^(?:# )?(\w+ = .*?)(?: +#.*)?$", re.MULTILINE)
 def text(tmp_path) -> str:
     table = tmp_path / "people.csv"
     pd.DataFrame({"age": [1.0, 2.0, 3.0]}).to_csv(table, index=False)
-    return draft(table, tmp_path / "job.toml").text
+    return propose_job(table, tmp_path / "job.toml").text
 
 
 OF_CATEGORIES = "\n# [aggregation.categories]"

@@ -22,7 +22,7 @@ WITHOUT = {"correlated_blocks", "in_blocks", "recommend"}  # no kernels of their
 
 
 def test_every_method_is_called():
-    called = set(warm_up.calls())
+    called = set(warm_up.build_calls())
     methods = {
         name
         for name in partition.__all__
@@ -35,11 +35,11 @@ def test_every_method_is_called():
 
 @pytest.mark.parametrize("name", warm_up.JOBS)
 def test_each_job_of_warm_up_makes_a_release(name):
-    warm_up.calls()[f"mask, {name}"]()
+    warm_up.build_calls()[f"mask, {name}"]()
 
 
 def test_searches_with_weights_are_called_with_and_without_requirements():
-    called = set(warm_up.calls())
+    called = set(warm_up.build_calls())
     assert {
         "local_search with weights",
         "local_search with weights, under requirements",
@@ -51,16 +51,16 @@ def test_a_call_says_how_many_kernels_it_compiled(monkeypatch):
         compile_time.begin("one")
         compile_time.begin("two")
 
-    monkeypatch.setattr(warm_up, "calls", lambda: {"two": compiling, "none": int})
-    assert warm_up._compiled_by("two") == 2
-    assert warm_up._compiled_by("none") == 0
+    monkeypatch.setattr(warm_up, "build_calls", lambda: {"two": compiling, "none": int})
+    assert warm_up._compile_by_call("two") == 2
+    assert warm_up._compile_by_call("none") == 0
 
 
 def test_a_cache_that_cannot_be_written_is_refused(monkeypatch):
-    monkeypatch.setattr(warm_up, "calls", lambda: {"none": int})
+    monkeypatch.setattr(warm_up, "build_calls", lambda: {"none": int})
     monkeypatch.setattr(compile_time, "homeless", 1)
     with pytest.raises(JobError, match="No folder can be written to") as refused:
-        warm_up._compiled_by("none")
+        warm_up._compile_by_call("none")
     assert "NUMBA_CACHE_DIR" in refused.value.fix
 
 
@@ -73,7 +73,7 @@ def test_a_cache_that_cannot_be_written_is_refused(monkeypatch):
 )
 def test_the_command_says_what_it_did(monkeypatch, capsys, counts, said):
     made = [((i + 1) / 2, "mdav", count) for i, count in enumerate(counts)]
-    monkeypatch.setattr(warm_up, "compiled", lambda: iter(made))
+    monkeypatch.setattr(warm_up, "compile_kernels", lambda: iter(made))
     from aggopt.command.cli import warm_up as command
 
     command()
@@ -90,16 +90,16 @@ def test_a_folder_that_cannot_be_written_to_is_said_to_be_passed_over(
 
     kept = Path(merge_groups._cache.cache_path)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    assert warm_up.kept_instead() is None
+    assert warm_up.find_other_cache() is None
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(kept.parent))
-    assert warm_up.kept_instead() is None
+    assert warm_up.find_other_cache() is None
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "nothere"))
-    assert warm_up.kept_instead() == kept
-    show.warmed_up(3, kept, as_json=False)
+    assert warm_up.find_other_cache() == kept
+    show.print_warm_up(3, kept, as_json=False)
     said = " ".join(capsys.readouterr().out.split())
     assert "NUMBA_CACHE_DIR names cannot be written to" in said
     assert "Compiled 3 kernels" in said
-    show.warmed_up(3, kept, as_json=True)
+    show.print_warm_up(3, kept, as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert found == {"compiled": 3, "kept_in": str(kept)}
 
@@ -147,7 +147,7 @@ def test_one_line_says_what_is_compiled_and_how_to_do_it_beforehand(
     monkeypatch.setattr(console, "_err", to)
     monkeypatch.setattr(console, "_announced", set())
     for _ in range(2):
-        with console.progress() as told:
+        with console.track_progress() as told:
             told("partition", 0.25)
             with compile_time.passing():
                 compile_time.begin("partition, mdav")
@@ -165,7 +165,7 @@ def test_a_quiet_command_says_nothing_of_what_compiles(monkeypatch):
     monkeypatch.setattr(console, "_err", Console(file=shown))
     monkeypatch.setattr(console, "_announced", set())
     monkeypatch.setattr(console.out, "quiet", True)
-    with console.progress(), compile_time.passing():
+    with console.track_progress(), compile_time.passing():
         compile_time.begin("partition, mdav")
         compile_time.end()
     assert shown.getvalue() == ""
@@ -203,12 +203,12 @@ def test_after_warm_up_no_job_of_an_office_compiles(tmp_path):
 
 @pytest.mark.slow
 def test_a_process_that_ends_too_early_is_an_error_with_advice(monkeypatch):
-    monkeypatch.setattr(warm_up, "calls", lambda: {1: None})
-    monkeypatch.setattr(warm_up, "_compiled_by", os._exit)
+    monkeypatch.setattr(warm_up, "build_calls", lambda: {1: None})
+    monkeypatch.setattr(warm_up, "_compile_by_call", os._exit)
     with refused(
         "A process ended before its kernels were compiled.",
         "look whether the system ended it for want of memory, and call warm-up "
         "again: kernels compiled so far are kept.",
         EngineError,
     ):
-        list(warm_up.compiled())
+        list(warm_up.compile_kernels())

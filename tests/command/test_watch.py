@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 
-from aggopt.command.signal_watchdog import watched
+from aggopt.command.signal_watchdog import monitor_signals
 from aggopt.core.deferred_signals import DeferredSignals
 
 NUMBER, LAST = signal.SIGTERM, signal.SIGHUP
@@ -25,7 +25,7 @@ def endings_of(heard, handler) -> list[int]:
 
     signal.signal(NUMBER, handler)
     signal.signal(LAST, lambda *_: None)
-    with watched(heard, end, GRACE):
+    with monitor_signals(heard, end, GRACE):
         signal.raise_signal(NUMBER)
         signal.raise_signal(LAST)
         over.wait()
@@ -54,7 +54,7 @@ def test_a_signal_that_waits_for_files_ends_nothing() -> None:
 def test_what_comes_at_the_end_ends_nothing_and_nothing_is_left() -> None:
     ended, before = [], {*threading.enumerate()}
     signal.signal(NUMBER, lambda *_: None)
-    with watched({NUMBER: -inf}, ended.append, grace=3600.0):
+    with monitor_signals({NUMBER: -inf}, ended.append, grace=3600.0):
         (listener,) = {*threading.enumerate()} - before
         signal.raise_signal(NUMBER)
     listener.join()
@@ -66,7 +66,7 @@ def test_another_thread_leaves_signals_to_the_main_one() -> None:
     seen = []
 
     def work() -> None:
-        with watched({NUMBER: -inf}, seen.append):
+        with monitor_signals({NUMBER: -inf}, seen.append):
             seen.append(signal.getsignal(NUMBER))
 
     other = threading.Thread(target=work)

@@ -33,7 +33,7 @@ def test_null_stands_for_what_is_not_finite():
 
 def test_so_it_is_on_the_console_and_in_a_manifest(tmp_path):
     with redirect_stdout(io.StringIO()) as printed:
-        console.as_json(FOUND)
+        console.print_json(FOUND)
     assert strictly(printed.getvalue()) == READ
     write_json(tmp_path / "manifest.json", FOUND)
     assert strictly((tmp_path / "manifest.json").read_text()) == READ

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import aggopt
-from aggopt.command.draft import draft
+from aggopt.command.draft import propose_job
 from aggopt.data.readers.read import read_as_text
 from aggopt.engine.conversion.convert import convert
 from aggopt.errors import JobError, TableError
@@ -112,11 +112,11 @@ def test_init_writes_the_encoding_that_it_is_given(tmp_path):
     path = tmp_path / "in.csv"
     frame().to_csv(path, index=False, encoding="cp1252")
     with pytest.raises(TableError, match="--encoding cp1252 of `aggopt init`"):
-        draft(path, tmp_path / "job.toml")
-    made = draft(path, tmp_path / "job.toml", encoding="cp1252")
+        propose_job(path, tmp_path / "job.toml")
+    made = propose_job(path, tmp_path / "job.toml", encoding="cp1252")
     assert 'encoding = "cp1252"' in made.text
     with pytest.raises(JobError, match="encoding"):
-        draft(path, tmp_path / "job.toml", encoding="ebcdic")
+        propose_job(path, tmp_path / "job.toml", encoding="ebcdic")
 
 
 def test_convert_reads_an_encoding_in_blocks(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from folders import ROLES, SECRET, digest, job, masked, persons, put, read
 
 import aggopt
-from aggopt.command.show_release import said_of_folder
+from aggopt.command.show_release import format_folder_release
 from aggopt.core.randomness import derive_seed
 from aggopt.core.record_weights import group_sse
 from aggopt.data.parsing.categories import publish_nodes
@@ -164,7 +164,9 @@ def test_numbers_and_categories_have_losses_of_their_own(folder, release):
     for name, loss in zip(("numbers", "categories"), measured, strict=True):
         stated = release.measures[f"information loss of {name}"]
         assert stated == pytest.approx(100 * loss, rel=1e-5)
-    assert f"{stated:.2f} % of that of categories (IL)." in str(said_of_folder(release))
+    assert f"{stated:.2f} % of that of categories (IL)." in str(
+        format_folder_release(release)
+    )
 
 
 def test_frequencies_are_those_of_one_program(folder, tmp_path):

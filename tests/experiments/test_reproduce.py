@@ -207,10 +207,13 @@ def test_it_is_said_how_many_agree_and_how_far_others_are_off() -> None:
         Reproduced(table, PublishedCell("", "", 3, printed=printed), ours)
         for printed, ours in (("4.70", 4.7), ("4.7", 4.5), ("2/3", "2/2"), (None, 9.0))
     ]
-    said = show_reproduced._beside(cells)
+    said = show_reproduced._count_agreements(cells)
     assert said == "Equal to print: 1 of 3 figures; the largest difference is 0.2."
-    assert show_reproduced._beside(cells[2:3]) == "Equal to print: 0 of 1 figure."
-    assert show_reproduced._beside(cells[3:]) == ""
+    assert (
+        show_reproduced._count_agreements(cells[2:3])
+        == "Equal to print: 0 of 1 figure."
+    )
+    assert show_reproduced._count_agreements(cells[3:]) == ""
 
 
 def test_progress_is_told() -> None:

@@ -618,9 +618,9 @@ def test_what_is_printed_is_names_and_figures() -> None:
 
 def test_the_demo_is_as_useful_as_it_was_found_to_be() -> None:
     pytest.importorskip("statsmodels", reason=EXTRA)
-    from aggopt.command.demo import patients
+    from aggopt.command.demo import load_patients
 
-    table, names = patients(), ["age", "sex", "bmi", "bp"]
+    table, names = load_patients(), ["age", "sex", "bmi", "bp"]
     X = table[names].to_numpy(float)
     labels = aggopt.partition.local_search(X, 10)
 

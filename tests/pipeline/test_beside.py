@@ -12,7 +12,7 @@ import pytest
 
 import aggopt
 from aggopt.aggregate.categories.kept_combinations import read_cross_table_values
-from aggopt.command.collect_errors import refused
+from aggopt.command.collect_errors import find_refusal
 from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
@@ -127,7 +127,7 @@ def test_columns_without_levels_are_refused_before_work(
         assert set(begun) == {"read"}
     path = tmp_path / "a.csv"
     table = read_as_text(path, asked().input)
-    assert isinstance(refused(path, table, asked()), error)
+    assert isinstance(find_refusal(path, table, asked()), error)
 
 
 def test_levels_are_of_the_records_that_have_the_category() -> None:

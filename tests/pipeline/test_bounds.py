@@ -11,7 +11,7 @@ import pytest
 from tables import MDAV
 
 import aggopt
-from aggopt.command.collect_errors import obstacles
+from aggopt.command.collect_errors import find_obstacles
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.experiments.compare_solvers import compare
@@ -352,7 +352,7 @@ def test_groups_that_cannot_reach_the_variance_are_refused_before_work(
     frame.to_csv(tmp_path / "people.csv", index=False)
     asked = job({"lower": 0}, aggregation=P3M)
     text = read_as_text(tmp_path / "people.csv", asked.input)
-    found = obstacles(tmp_path / "people.csv", text, asked)
+    found = find_obstacles(tmp_path / "people.csv", text, asked)
     assert ["No 2 centroids within the bounds" in str(each) for each in found] == [True]
     few = pd.concat([frame[:5], frame[-1:]])
     assert refused({"lower": 0}, few, aggregation=P3M) == says

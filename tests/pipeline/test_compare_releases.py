@@ -417,10 +417,10 @@ def test_a_release_that_kept_nothing_measured_has_no_figures(copied) -> None:
 
 
 def test_two_releases_of_the_demo_leave_some_alone(tmp_path) -> None:
-    from aggopt.command.demo import patients
+    from aggopt.command.demo import load_patients
 
     names = ["age", "sex", "bmi", "bp"]
-    patients()[names].to_csv(tmp_path / "people.csv", index=False)
+    load_patients()[names].to_csv(tmp_path / "people.csv", index=False)
     for name, method in (("a", "local_search"), ("b", "mdav")):
         asked = aggopt.Job(
             roles={"quasi-identifier": names},

@@ -10,7 +10,7 @@ from pipeline.two_files import groups_in_common
 from tables import people
 
 import aggopt
-from aggopt.command.check import checked
+from aggopt.command.check import check_table
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.pipeline.review.compare_with_keys import compare_releases
 from aggopt.pipeline.review.repeat import repeat
@@ -352,7 +352,7 @@ def test_check_refuses_a_wave_as_mask_does(folder, what, changes) -> None:
     WAVES[what]().to_csv(folder / "two.csv", index=False)
     asked = job(kept(folder, changes))
     (folder / "two.toml").write_text(asked.to_toml())
-    found = checked(folder / "two.csv", folder / "two.toml")
+    found = check_table(folder / "two.csv", folder / "two.toml")
     if changes != "refuse" or what == "of the same":
         aggopt.mask(folder / "two.csv", asked)
         assert (found.code, found.obstacles) == (0, ())

@@ -63,7 +63,7 @@ def test_orders_that_can_hardly_be_the_same_are_loud(written, capsys) -> None:
     assert found.measures.il > 1
     assert found.warning.startswith(f"The loss is {100 * found.measures.il:.0f} % of")
     assert found.to_dict()["warning"] == found.warning
-    show.review(found)
+    show.print_review(found)
     assert "WARNING: The loss is" in capsys.readouterr().out
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import aggopt
 from aggopt import Job
-from aggopt.command.collect_errors import obstacles
+from aggopt.command.collect_errors import find_obstacles
 from aggopt.errors import AggoptError
 
 OF_HOUSEHOLDS = ["size", "region", "income", "rent"]
@@ -212,7 +212,7 @@ def test_each_remedy_works(case: str, tmp_path: Path) -> None:
     assert len(error.value.fix.split("; or ")) == len(mended)
     for sections in mended:
         made = job(**sections)
-        assert obstacles(path, pa.Table.from_pandas(frame), made) == ()
+        assert find_obstacles(path, pa.Table.from_pandas(frame), made) == ()
         assert aggopt.mask(frame, made).audit.holds
 
 
@@ -222,5 +222,5 @@ def test_check_names_one_remedy_where_units_and_weights_are_masked(
     frame, path = survey(), tmp_path / "survey.parquet"
     frame.to_parquet(path)
     made = job(BOTH, units=UNITS, privacy=BLOCKS)
-    (only,) = obstacles(path, pa.Table.from_pandas(frame), made)
+    (only,) = find_obstacles(path, pa.Table.from_pandas(frame), made)
     assert "list 'weight' as drop, and leave [weights] out" in only.fix

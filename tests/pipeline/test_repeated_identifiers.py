@@ -8,7 +8,7 @@ import pytest
 
 import aggopt
 from aggopt import Job
-from aggopt.command.check import checked
+from aggopt.command.check import check_table
 
 QUASI = ["age", "income"]
 JOB = (
@@ -54,7 +54,7 @@ def test_words_are_not_proposed_as_units(entries: list[str], tmp_path: Path) -> 
     assert "number the persons in a column with the role unit" in note
     frame.to_csv(path, index=False)
     file.write_text(JOB)
-    assert note in checked(path, file).notes
+    assert note in check_table(path, file).notes
 
 
 def test_nothing_is_said_where_each_stands_once_or_k_counts_units() -> None:
@@ -66,5 +66,5 @@ def test_check_counts_them_too(tmp_path: Path) -> None:
     path, file = tmp_path / "people.csv", tmp_path / "job.toml"
     twice().to_csv(path, index=False)
     file.write_text(JOB)
-    (note,) = [note for note in checked(path, file).notes if "'patient'" in note]
+    (note,) = [note for note in check_table(path, file).notes if "'patient'" in note]
     assert note.startswith(SAID)

@@ -7,7 +7,7 @@ from stratified import KEYS, residents, within
 
 import aggopt
 from aggopt.aggregate import p3m
-from aggopt.command.missing_policies import _suppressed
+from aggopt.command.missing_policies import _count_suppressed
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, InfeasibleInputError
@@ -48,7 +48,7 @@ def test_each_stratum_has_patterns_of_its_own(tmp_path):
     frame.to_csv(tmp_path / "in.csv", index=False)
     path = tmp_path / "in.csv"
     table = read_as_text(path, Input())
-    assert _suppressed(path, table, within(**KEEP)) == suppressed
+    assert _count_suppressed(path, table, within(**KEEP)) == suppressed
 
 
 def test_holes_are_filled_within_each_stratum():

@@ -6,7 +6,7 @@ import pytest
 from households import OF_RECORDS, OF_UNITS, members, of
 
 import aggopt
-from aggopt.command.collect_errors import obstacles, refused
+from aggopt.command.collect_errors import find_obstacles, find_refusal
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
 from aggopt.pipeline.review.review_release import assess_release
@@ -174,13 +174,13 @@ def test_what_varies_within_a_unit_is_refused_and_checked(tmp_path):
     assert "'age'" not in error.value.problem
     path = tmp_path / "in.csv"
     members().to_csv(path, index=False)
-    assert refused(path, read_as_text(path, both().input), both()) is None
+    assert find_refusal(path, read_as_text(path, both().input), both()) is None
     varying().to_csv(path, index=False)
     assert (
-        refused(path, read_as_text(path, both().input), both()).problem
+        find_refusal(path, read_as_text(path, both().input), both()).problem
         == error.value.problem
     )
-    found = obstacles(path, read_as_text(path, both().input), both())
+    found = find_obstacles(path, read_as_text(path, both().input), both())
     assert error.value.problem in [each.problem for each in found]
 
 

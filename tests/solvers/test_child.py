@@ -83,7 +83,7 @@ os.write(woken, bytes([signal.SIGTERM]))
 signal.pause()
 """
 TWICE = """
-interrupts.listen()
+interrupts.register_handlers()
 try:
     signal.raise_signal(signal.SIGINT)
 except KeyboardInterrupt:
