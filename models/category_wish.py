@@ -53,8 +53,8 @@ from aggopt.models.shared.category_choice import (
     Choice,
     count_choices,
     count_released,
+    keep_counts_in_pyomo,
     keep_in_cvxpy,
-    keep_in_pyomo,
     require_table,
 )
 from aggopt.models.shared.category_choice import categories as categories
@@ -105,10 +105,10 @@ def compute_unmet(
            [0. , 1. ]])
     """
     n, width = distances.shape
-    asked, importances = (
+    wanted, importances = (
         np.broadcast_to(np.asarray(v), n) for v in (delta, importance)
     )
-    missed = importances[:, None] * (distances < asked[:, None])
+    missed = importances[:, None] * (distances < wanted[:, None])
     unmet_importance = np.zeros((int(labels.max()) + 1, width))
     np.add.at(unmet_importance, labels, missed)
     return unmet_importance
@@ -145,7 +145,7 @@ def _in_pyomo(data: Data) -> Any:
     domain = pyo.Integers if data.shares == "whole" else pyo.Reals
     pairs = range(len(data.costs))
     y = problem.y = pyo.Var(pairs, domain=domain)
-    keep_in_pyomo(problem, data, data.slack)
+    keep_counts_in_pyomo(problem, data, data.slack)
 
     def added(entries: Floats) -> Any:
         return pyo.quicksum(entry * y[i] for i, entry in enumerate(entries.tolist()))

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.validation import Floats, is_whole
+from aggopt.core.validation import Floats, is_whole_number
 from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import labelled
@@ -66,7 +66,7 @@ class Data:
                 "x has entries that are not finite, or r some outside [0, 1].",
                 fix="standardise x, and divide the bins by the number of the last.",
             )
-        if not is_whole(self.pieces) or not 1 <= self.pieces <= 12:
+        if not is_whole_number(self.pieces) or not 1 <= self.pieces <= 12:
             raise JobError(
                 f"pieces = {self.pieces}.", fix="pass a whole number from 1 to 12."
             )

@@ -42,7 +42,7 @@ from aggopt.models.shared.joint import (
     MOMENT_NOISE,
     Free,
     Records,
-    keep_in_pyomo,
+    keep_moments_in_pyomo,
     kept_in_cvxpy,
     map_to_nearest,
     measure_moment_errors,
@@ -151,7 +151,9 @@ def _in_pyomo(data: Data, first: Floats) -> Any:
     c = problem.c = pyo.Var(
         groups, attributes, initialize=lambda _, j, a: float(first[j, a])
     )
-    keep_in_pyomo(data, problem, [[c[j, a] for a in attributes] for j in groups])
+    keep_moments_in_pyomo(
+        data, problem, [[c[j, a] for a in attributes] for j in groups]
+    )
     problem.cost = pyo.Objective(
         expr=pyo.quicksum(
             size[j] * (c[j, a] - C[j][a]) ** 2 for j in groups for a in attributes

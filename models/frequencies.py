@@ -52,8 +52,8 @@ from aggopt.models.shared.category_choice import (
     Choice,
     count_choices,
     count_released,
+    keep_counts_in_pyomo,
     keep_in_cvxpy,
-    keep_in_pyomo,
     require_table,
 )
 from aggopt.models.shared.category_choice import categories as categories
@@ -150,7 +150,7 @@ def _in_pyomo(data: Data) -> Any:
     y = problem.y = pyo.Var(range(len(costs)), domain=domain)
     over = problem.over = pyo.Var(cells if data.price else [])
     under = problem.under = pyo.Var(cells if data.price else [])
-    keep_in_pyomo(problem, data, data.allowed, over, under)
+    keep_counts_in_pyomo(problem, data, data.allowed, over, under)
     signed = [v[i] for v in (y, over, under) for i in v]
     problem.sign = pyo.Constraint(range(len(signed)), rule=lambda _, i: signed[i] >= 0)
     tops = [over[cell] <= data.largest[cell] for cell in over]

@@ -51,7 +51,7 @@ from aggopt.models.shared.joint_wishes import (
     Interval,
     SquaredWishes,
     add_rows_in_pyomo,
-    measure_row_errors,
+    measure_joint_errors,
     rows_in_cvxpy,
 )
 
@@ -162,7 +162,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     soft = np.abs(away**2 - required)
     # a demand is missed by a distance: near 0 its square would hide it
     distance = np.where(data.hard, np.abs(away - data.delta), soft).max()
-    return {"distance": float(distance), **measure_row_errors(data, c)}
+    return {"distance": float(distance), **measure_joint_errors(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:

@@ -51,7 +51,7 @@ from aggopt.models.shared.joint_wishes import (
     Interval,
     SquaredWishes,
     add_rows_in_pyomo,
-    measure_row_errors,
+    measure_joint_errors,
     rows_in_cvxpy,
 )
 
@@ -66,11 +66,11 @@ class Data(SquaredWishes):
 
     def demanded(self) -> Demanded:
         """Return the intervals that demands leave, by group and attribute."""
-        found: dict[int, dict[int, list[Interval]]] = {}
+        by_group: dict[int, dict[int, list[Interval]]] = {}
         for a, alone in enumerate(self.apart):
             for j, intervals in p3m_onesided.list_allowed_intervals(alone).items():
-                found.setdefault(j, {})[a] = intervals
-        return found
+                by_group.setdefault(j, {})[a] = intervals
+        return by_group
 
 
 class Point(NamedTuple):
@@ -163,7 +163,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     required = data.delta**2 - (1 - data.importance) * at.gamma
     distance = (required - (c[data.labels] - data.Z) ** 2).max()
     errors = {"distance": float(distance), "sign": float((-at.gamma).max())}
-    return {**errors, **measure_row_errors(data, c)}
+    return {**errors, **measure_joint_errors(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:

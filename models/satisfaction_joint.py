@@ -53,7 +53,7 @@ from aggopt.models.shared.joint import centroids
 from aggopt.models.shared.joint_wishes import (
     JointWishes,
     add_rows_in_pyomo,
-    measure_row_errors,
+    measure_joint_errors,
     rows_in_cvxpy,
 )
 
@@ -200,7 +200,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         "under": float(under.max()),
         "once": float((at.above + at.below - 1).max()),
         "whole": off_whole(at.above, at.below, upper=1),
-        **measure_row_errors(data, c),
+        **measure_joint_errors(data, c),
     }
 
 

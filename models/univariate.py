@@ -113,7 +113,7 @@ def build(data: Data, language: str) -> Any:
     c = compute_costs(data, tail, head)
     if not c.max() <= WIDEST:
         raise TableError(
-            "The values lie on scales too far apart for linear programming: some "
+            "The scales of the values are too far apart for linear programming: some "
             f"groups cost more than {WIDEST:.0e} times what is usual.",
             fix='solve it by "dynamic" or "shortest_path", which tell them apart.',
         )

@@ -71,7 +71,7 @@ class Data:
     def __post_init__(self) -> None:
         p = len(check_matrix(self.c, name="c"))
         shapes = {self.s.shape, self.moving.shape, self.cells.shape, self.a.shape[:1]}
-        if shapes != {(p,)} or self.there.shape != self.a.shape:
+        if shapes != {(p,)} or self.is_present.shape != self.a.shape:
             raise JobError(
                 f"There are {p} centroids, and not as many sizes, counts, moves or "
                 "cells.",
@@ -80,7 +80,7 @@ class Data:
         totals = np.zeros((int(self.cells.max()) + 1, self.a.shape[1]), np.int64)
         np.add.at(totals, self.cells, self.a)
         some = np.zeros(totals.shape, bool)
-        np.logical_or.at(some, self.cells, self.there)
+        np.logical_or.at(some, self.cells, self.is_present)
         few = int((some & (totals < self.k)).any(axis=0).sum())
         if few:
             raise InfeasibleInputError(
@@ -97,7 +97,7 @@ class Data:
         return np.unique(self.cell, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
-    def there(self) -> Bool:
+    def is_present(self) -> Bool:
         """Whether a part has any of each kind, (p, f)."""
         return np.asarray(self.a > 0) if self.b is None else self.b
 
@@ -147,9 +147,9 @@ def _in_cvxpy(data: Data) -> Any:
     some = [
         x[rows, :] <= cp.reshape(z[:, kind], (1, p), order="C")
         for kind in range(f)
-        if (rows := np.flatnonzero(data.there[m, kind])).size
+        if (rows := np.flatnonzero(data.is_present[m, kind])).size
     ]
-    q, kind = np.nonzero(data.there & ~data.moving[:, None])
+    q, kind = np.nonzero(data.is_present & ~data.moving[:, None])
     constraints = labelled(
         one=cp.sum(x, axis=1) == 1,
         open=x[:, m] <= hosts,
@@ -177,7 +177,7 @@ def _in_pyomo(data: Data) -> Any:
     x = problem.x = pyo.Var(movers, places, domain=pyo.Binary)
     z = problem.z = pyo.Var(places, kinds)
     staying = data.staying.tolist()
-    is_present = data.there.tolist()
+    is_present = data.is_present.tolist()
     problem.one = pyo.Constraint(
         movers, rule=lambda _, u: pyo.quicksum(x[u, q] for q in places) == 1
     )
@@ -237,8 +237,8 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         one=np.abs(at.x.sum(axis=1) - 1),
         open=at.x[:, m] - hosts,
         within=np.where(data.apart, np.abs(at.x), 0.0),
-        some=np.where(data.there[m][:, None, :], some, 0.0),
-        own=np.where(data.there & ~data.moving[:, None], np.abs(at.z - 1), 0.0),
+        some=np.where(data.is_present[m][:, None, :], some, 0.0),
+        own=np.where(data.is_present & ~data.moving[:, None], np.abs(at.z - 1), 0.0),
         enough=data.k * at.z - at.x.T @ data.a[m] - data.staying,
         share=np.maximum(-at.z, at.z - 1),
         whole=off_whole(at.x, upper=1),
@@ -254,9 +254,9 @@ def point(data: Data, places: Labels) -> Point:
 def _count_kinds(data: Data, places: Labels) -> tuple[I64, Bool]:
     """Return the number of each kind at each place, and whether it has any, (p, f)."""
     counts = np.zeros_like(data.a)
-    some = np.zeros_like(data.there)
+    some = np.zeros_like(data.is_present)
     np.add.at(counts, places, data.a)
-    np.logical_or.at(some, places, data.there)
+    np.logical_or.at(some, places, data.is_present)
     return counts, some
 
 

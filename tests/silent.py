@@ -32,7 +32,7 @@ def ask_each(names: Sequence[str], *, here: bool) -> None:
     for name in names:
         begin(name)
         if name == "prints":
-            ask_for_model("p3m", SOLVERS.adopted(prints))
+            ask_for_model("p3m", SOLVERS.adopt(prints))
             continue
         solver = SOLVERS[name]
         for kind in filter(solver.fits, CLASSES):

@@ -38,7 +38,7 @@ from aggopt.errors import (
 )
 from aggopt.pipeline import mask as pipeline
 from aggopt.sklearn import Microaggregator, expected_failed_checks
-from aggopt.sklearn._fitted import hash_rows
+from aggopt.sklearn._fitted import hash_table_rows
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 NEW = np.random.default_rng(1).normal(size=(9, 3))
@@ -327,10 +327,10 @@ def test_rows_of_other_entries_have_other_hashes() -> None:
     text = pd.DataFrame({"x": ["5", "5.5"]})
     for table in (frame, numbers, text):
         framed = nw.from_native(table, eager_only=True)
-        assert len(set(hash_rows(framed, b"key"))) == len(table)
+        assert len(set(hash_table_rows(framed, b"key"))) == len(table)
     large = pd.DataFrame({"x": [2**60, 2**60 + 1]})
     shared = [
-        set(hash_rows(nw.from_native(table, eager_only=True), b"key"))
+        set(hash_table_rows(nw.from_native(table, eager_only=True), b"key"))
         for table in (numbers, text, large)
     ]
     assert len(set.union(*shared)) == 9

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from aggopt.aggregate.aggregation import (
     Aggregation,
     get_column,
-    read_numbers,
+    read_float_records,
     read_start,
     scale_for,
     stack_centroids,
@@ -23,9 +23,9 @@ from aggopt.aggregate.kept_statistics import (
     Keep,
     Part,
     combine_parts,
-    read_response,
-    require_kept,
+    require_statistic,
     split_by_statistic,
+    standardise_response,
     start_of,
 )
 from aggopt.aggregate.shifted_means import ShiftOptions, shift_means, solve_shift
@@ -74,7 +74,7 @@ def solve_separate_model(
     `options` are solver, start, starts, seed, time_limit and options.
     """
     require_progress(progress)
-    records = read_numbers(X)
+    records = read_float_records(X)
     label = check_labellings(labels, *records.shape)
     weights = check_weights(wanted.weights, len(records))
     requests = _make_requests(
@@ -110,7 +110,7 @@ def solve_joint_model(
     With a standardised response y (n,), its covariances are kept as well.
     """
     require_progress(progress)
-    records = read_numbers(X)
+    records = read_float_records(X)
     label = check_labellings(labels, *records.shape)
     weights = check_weights(wanted.weights, len(records))
     requests = _make_requests(
@@ -121,14 +121,18 @@ def solve_joint_model(
     def solve(
         Z: Floats, group_labels: Labels, columns: I64
     ) -> tuple[Floats, Certificate]:
-        wishes = (
+        lower, upper = ends.of_columns(columns)
+        common = {"y": y, "weights": requests.weights}
+        data = model.data(
+            Z,
+            group_labels,
             requests.delta[:, columns],
             requests.importance[:, columns],
             wanted.weight,
+            lower=lower,
+            upper=upper,
+            **common,
         )
-        lower, upper = ends.of_columns(columns)
-        common = {"y": y, "weights": requests.weights}
-        data = model.data(Z, group_labels, *wishes, lower=lower, upper=upper, **common)
         shape = (len(data.sizes), len(requests.scale.spread))
         here = _standardise_start(requests.settings.start, requests.scale, shape)
         if not (here is None or isinstance(here, str)):
@@ -148,14 +152,14 @@ def _make_requests(
     records: Floats,
     scale: Scale,
     wanted: Wanted,
-    how: tuple[Any, ...],
+    arguments: tuple[Any, ...],
 ) -> _Asked:
     Z = scale.standardise(records)
     delta = spread_request(wanted.delta, Z, "delta")
     importance = spread_request(wanted.importance, Z, "importance")
     bounds = Bounds.of(wanted.lower, wanted.upper, records)
-    solver, start, starts, seed, time_limit, options = how
-    chosen = choose(solver, *model.kinds, within=bounds.there)
+    solver, start, starts, seed, time_limit, options = arguments
+    chosen = choose(solver, *model.kinds, within=bounds.are_set)
     settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
     weights = scale_to_mean_one(check_weights(wanted.weights, len(records)))
     return _Asked(Z, scale, delta, importance, bounds, weights, settings)
@@ -206,8 +210,8 @@ def aggregate_by_requests(
         return _aggregate_parts(
             method, X, labels, wanted, keep, response, options, progress
         )
-    require_kept(method.name, ABLE, keep)
-    read_response((), response, 0)
+    require_statistic(method.name, ABLE, keep)
+    standardise_response((), response, 0)
     if keep == "covariance":
         return solve_joint_model(method.together, X, labels, wanted, options, progress)
     return solve_separate_model(method.alone, X, labels, wanted, options, progress)
@@ -229,7 +233,7 @@ def _aggregate_parts(
     label = check_labellings(labels, *records.shape)
     parts = split_by_statistic(method.name, ABLE, keep, records.shape[1])
     weights = check_weights(wanted.weights, len(records))
-    y = read_response(parts, response, len(records), weights)
+    y = standardise_response(parts, response, len(records), weights)
     Z = scale_for(records, label, weights).standardise(records)
     delta = spread_request(wanted.delta, Z, "delta")
     importance = spread_request(wanted.importance, Z, "importance")
@@ -240,8 +244,13 @@ def _aggregate_parts(
         few = list(part.columns)
         begun = start_of(start, few, (int(label.max()) + 1, len(Z.T)))
         ends = bounds.of_columns(few)
-        wishes = delta[:, few], importance[:, few], wanted.weight
-        part_requests = Wanted(*wishes, *ends, wanted.weights)
+        part_requests = Wanted(
+            delta[:, few],
+            importance[:, few],
+            wanted.weight,
+            *ends,
+            wanted.weights,
+        )
         solving = (solver, begun, *others)
         if part.statistic == "variance":
             return solve_separate_model(

@@ -11,7 +11,7 @@ from aggopt.aggregate.aggregation import (
     Aggregation,
     aggregate_by_attribute,
     group_means,
-    read_numbers,
+    read_float_records,
 )
 from aggopt.aggregate.bounds import Bounds, End
 from aggopt.aggregate.joint_aggregation import keep_covariance, keep_variance_within
@@ -23,9 +23,9 @@ from aggopt.aggregate.kept_statistics import (
     Part,
     Statistic,
     combine_parts,
-    read_response,
-    require_kept,
+    require_statistic,
     split_by_statistic,
+    standardise_response,
 )
 from aggopt.aggregate.registry import Aggregator
 from aggopt.core.compile_time import compile_time
@@ -116,9 +116,9 @@ def mean(
     started = compile_time.now()
     if isinstance(keep, Mapping):
         return _aggregate_apart(X, labels, keep, response, (lower, upper, weights))
-    require_kept("mean", Mean.able, keep)
-    records = read_numbers(X)
-    read_response((), response, len(records))
+    require_statistic("mean", Mean.able, keep)
+    records = read_float_records(X)
+    standardise_response((), response, len(records))
     label = check_labellings(labels, *records.shape)
     bounds = Bounds.of(lower, upper, records)
     checked_weights = check_weights(weights, len(records))
@@ -141,7 +141,7 @@ def mean(
         for sse in np.sum(multiply_by_weights(lost**2, share), axis=0).tolist()
     )
     aggregation = Aggregation(centroids, label, certificates)
-    if not bounds.there:
+    if not bounds.are_set:
         return aggregation
     return keep_variance_within(aggregation, records, bounds, share)
 
@@ -153,13 +153,13 @@ def _aggregate_apart(
     response: npt.ArrayLike | None,
     ends: tuple[End, End, npt.ArrayLike | None],
 ) -> Aggregation:
-    records = read_numbers(X)
+    records = read_float_records(X)
     label = check_labellings(labels, *records.shape)
     parts = split_by_statistic("mean", Mean.able, keep, records.shape[1])
     bounds = Bounds.of(*ends[:2], records)
     weights = ends[2]
     checked_weights = check_weights(weights, len(records))
-    y = read_response(parts, response, len(records), checked_weights)
+    y = standardise_response(parts, response, len(records), checked_weights)
 
     def combine(part: Part, values: Floats, groups: Labels) -> Aggregation:
         inside = bounds.of_columns(list(part.columns))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from aggopt.aggregate.aggregation import (
     Aggregation,
     aggregate_by_attribute,
-    read_numbers,
+    read_float_records,
 )
 from aggopt.aggregate.registry import Aggregating, Aggregator
 from aggopt.core.compile_time import compile_time
@@ -60,7 +60,7 @@ def median(
            [6.]])
     """
     started = compile_time.now()
-    records = read_numbers(X)
+    records = read_float_records(X)
     label = check_labellings(labels, *records.shape)
     checked_weights = check_weights(weights, len(records))
     if label.ndim == 2:

@@ -12,7 +12,7 @@ from aggopt.aggregate.distance_requests import Wanted, WishValues
 from aggopt.aggregate.kept_statistics import Keep
 from aggopt.aggregate.registry import Aggregator
 from aggopt.aggregate.shift_settings import TEMPLATE, Squared
-from aggopt.aggregate.shifted_means import require_number
+from aggopt.aggregate.shifted_means import require_real
 from aggopt.core.validation import Floats
 from aggopt.models import p3m_joint
 from aggopt.models.p3m import MODEL
@@ -138,7 +138,7 @@ def p3m(
     >>> masked.certificates[0].status.value
     'optimal'
     """
-    require_number(alpha, "alpha")
+    require_real(alpha, "alpha")
     options_of_solver = (solver, start, starts, seed, time_limit, options)
     wanted = Wanted(delta, importance, alpha, lower, upper, weights)
     return aggregate_by_requests(

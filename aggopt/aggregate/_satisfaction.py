@@ -14,7 +14,7 @@ from aggopt.aggregate.distance_requests import Wish as WishSection
 from aggopt.aggregate.kept_statistics import Keep
 from aggopt.aggregate.registry import Aggregator
 from aggopt.aggregate.shift_settings import Shifting
-from aggopt.aggregate.shifted_means import require_number
+from aggopt.aggregate.shifted_means import require_real
 from aggopt.models import satisfaction_joint
 from aggopt.models.satisfaction import MODEL
 
@@ -58,7 +58,7 @@ def satisfaction(
     >>> masked.certificates[0].violation < 1e-9
     True
     """
-    require_number(price, "price")
+    require_real(price, "price")
     options_of_solver = (solver, None, 0, None, time_limit, options)
     wanted = Wanted(delta, importance, price, lower, upper, weights)
     return aggregate_by_requests(

@@ -57,14 +57,16 @@ class Aggregation(EqualByField):
     def _repr_html_(self) -> str:
         """Return a table of certificates for a notebook; no value of a group."""
         m, d = self.centroids.shape
-        by_names = self.named([f"attribute {j}" for j in range(d)])
+        by_names = self.name_certificates([f"attribute {j}" for j in range(d)])
         by_label = {", ".join(names): c for names, c in by_names.items()}
         size = f"Aggregation: {len(self.labels)} records, {m} groups, {d} attributes"
         return render_html_section(
             size, render_html_table(HEADER, make_certificate_rows(by_label))
         )
 
-    def named(self, names: Sequence[str]) -> dict[tuple[str, ...], Certificate]:
+    def name_certificates(
+        self, names: Sequence[str]
+    ) -> dict[tuple[str, ...], Certificate]:
         """Return each certificate by its attributes, of all their names (d,)."""
         blocks = self.together or tuple((j,) for j in range(len(names)))
         block_names = (tuple(names[j] for j in columns) for columns in blocks)
@@ -164,7 +166,7 @@ def group_means(X: Floats, labels: Labels, weights: Floats | None = None) -> Flo
     return np.asarray(base + sums / sizes[:, None])
 
 
-def read_numbers(X: npt.ArrayLike) -> Floats:
+def read_float_records(X: npt.ArrayLike) -> Floats:
     """Return records as a float matrix (n, d); raises as `matrix`.
 
     Raises

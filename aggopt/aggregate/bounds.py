@@ -14,7 +14,7 @@ from aggopt.errors import JobError, TableError
 from aggopt.models.shared.value_bounds import NEAR, is_bounded, move_to_bounds
 
 End = npt.ArrayLike | None
-SHAPES = "pass a number, or one for each attribute: -inf or inf where there is none."
+SHAPES = "pass a number, or one for each attribute: -inf or inf for no bound."
 
 
 class Bounds(NamedTuple):
@@ -57,7 +57,7 @@ class Bounds(NamedTuple):
         return bounds
 
     @property
-    def there(self) -> bool:
+    def are_set(self) -> bool:
         """Whether any attribute has one."""
         return is_bounded(*self)
 
@@ -79,11 +79,11 @@ class Bounds(NamedTuple):
         return move_to_bounds(centroids, *self, near=NEAR * scale.spread)
 
 
-def _read_ends(given: End, none: float, name: str, d: int) -> Floats:
-    if given is None:
+def _read_ends(values: End, none: float, name: str, d: int) -> Floats:
+    if values is None:
         return np.full(d, none)
     try:
-        ends = np.asarray(given)
+        ends = np.asarray(values)
     except (TypeError, ValueError):
         ends = np.empty(0, dtype=object)
     if ends.dtype.kind not in "iuf" or ends.shape not in ((), (d,)):

@@ -55,7 +55,7 @@ def spread_request(wish: WishValues, Z: Floats, name: str) -> Floats:
         raise JobError(
             f"{name} has {int((~np.isfinite(array)).sum())} entries that are missing "
             "or infinite.",
-            fix="fill them: 0 asks for nothing.",
+            fix="fill them: 0 requests nothing.",
         )
     return np.broadcast_to(array.astype(np.float64), Z.shape)
 

@@ -44,13 +44,13 @@ def keep_variance_within(
     proofs = list(aggregation.certificates)
     leaving = _find_beyond_bounds(z, ends)
     for j in leaving.tolist():
-        wishes = np.zeros(len(Z)), np.zeros(len(Z)), 0.0
+        none = np.zeros(len(Z))
         lower = float(ends.lower[j])
         upper = float(ends.upper[j])
         with naming(f"Column {j}"):
             x = np.ascontiguousarray(Z[:, j])
             data = p3m.Data(
-                x, labels, *wishes, lower=lower, upper=upper, weights=weights
+                x, labels, none, none, 0.0, lower=lower, upper=upper, weights=weights
             )
             z[:, j], proofs[j] = _solve_nearest(p3m.MODEL, data, x[:, None])
     centroids = np.clip(
@@ -75,12 +75,12 @@ def keep_covariance_within(
     InfeasibleInputError
         No centroids were found.
     """
-    wishes = np.zeros(records.Z.shape), np.zeros(records.Z.shape), 0.0
+    none = np.zeros(records.Z.shape)
     common: dict[str, Any] = {"y": records.y, "weights": records.weights}
     lower = ends.lower.copy()
     upper = ends.upper.copy()
     data = p3m_joint.Data(
-        records.Z, records.labels, *wishes, lower=lower, upper=upper, **common
+        records.Z, records.labels, none, none, 0.0, lower=lower, upper=upper, **common
     )
     c, proof = _solve_nearest(p3m_joint.MODEL, data, records.Z)
     bounds = [bound for bound in (proof.bound, free.bound) if bound is not None]
@@ -194,7 +194,7 @@ def keep_covariance(
     ) -> tuple[Floats, Certificate]:
         data = model.Data(Z, group_labels, y=y, weights=weights)
         c, proof = _solve_nearest_to_means(data)
-        if not bounds.there:
+        if not bounds.are_set:
             return c, proof
         ends = bounds.standardised(Scale.of(X, weights)).of_columns(columns)
         if not is_beyond_bounds(c, ends):

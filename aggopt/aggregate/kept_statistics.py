@@ -12,7 +12,7 @@ from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.registry import Aggregating
 from aggopt.core.section import Section
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, check_vector, is_whole
+from aggopt.core.validation import Floats, Labels, check_vector, is_whole_number
 from aggopt.errors import JobError, naming, require_known
 from aggopt.solvers import Certificate
 
@@ -23,7 +23,7 @@ TABLE = '{ covariance = ["NAME", ...], variance = ["NAME", ...] }'
 FORMULA = '{ regression = "y ~ a + b" }'
 
 
-def require_kept(method: str, able: Sequence[str], keep: object) -> None:
+def require_statistic(method: str, able: Sequence[str], keep: object) -> None:
     """Refuse a statistic that is not among the `able` ones of a method.
 
     Raises
@@ -189,7 +189,7 @@ def split_by_statistic(
     for statistic, columns in keep.items():
         require_known("statistic in keep", statistic, KEYS)
         require_able(method, able, statistic)
-        nested = statistic == "covariance" and not all(map(is_whole, columns))
+        nested = statistic == "covariance" and not all(map(is_whole_number, columns))
         for block in columns if nested else [columns]:
             parts.append(Part(statistic, tuple(block)))
     _require_each_once([j for part in parts for j in part.columns], d)
@@ -197,7 +197,7 @@ def split_by_statistic(
 
 
 def _require_each_once(columns: Sequence[Any], d: int) -> None:
-    if not all(is_whole(j) and 0 <= j < d for j in columns):
+    if not all(is_whole_number(j) and 0 <= j < d for j in columns):
         raise JobError(
             f"keep names columns that are none of the {d}.",
             fix=f"name columns by their numbers, from 0 to {d - 1}.",
@@ -211,7 +211,7 @@ def _require_each_once(columns: Sequence[Any], d: int) -> None:
             )
 
 
-def read_response(
+def standardise_response(
     parts: Sequence[Part],
     response: npt.ArrayLike | None,
     n: int,

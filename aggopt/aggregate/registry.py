@@ -221,6 +221,6 @@ AGGREGATORS = Registry(
     Aggregator,
     "aggregation",
     ["by_model"],  # of a model of the user's, which `model` names
-    own="aggregators",
+    plugin_kind="aggregators",
     adopt=_adopt_aggregator,
 )

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate.aggregation import get_column, read_numbers, scale_for
+from aggopt.aggregate.aggregation import get_column, read_float_records, scale_for
 from aggopt.aggregate.distance_requests import WishValues, spread_request
 from aggopt.core.randomness import derive_secret, draw_uniforms
 from aggopt.core.validation import (
@@ -138,7 +138,7 @@ def with_margins(
     >>> bool((asked >= 0.5).all() and (asked <= 1.5).all())
     True
     """
-    records = read_numbers(X)
+    records = read_float_records(X)
     label = check_labellings(labels, *records.shape)
     if seed is not None:
         require_seed(seed)

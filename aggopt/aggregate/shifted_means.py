@@ -64,7 +64,7 @@ class ShiftOptions:
         if isinstance(self.start, str) and self.start not in STARTS:
             raise UnknownNameError("start", self.start, STARTS)
         if self.starts < 0:
-            raise JobError(f"starts = {self.starts}.", fix="ask for 0 or more.")
+            raise JobError(f"starts = {self.starts}.", fix="set 0 or more.")
         if self.solver.is_global and (self.start is not None or self.starts):
             raise JobError(
                 f"{self.solver.name} finds the optimum and takes no start.",
@@ -77,7 +77,7 @@ class ShiftOptions:
             )
 
 
-def require_number(value: object, name: str) -> None:
+def require_real(value: object, name: str) -> None:
     """Refuse a value that is not a real number."""
     if not is_number(value):
         raise JobError(f"{name} = {value!r}.", fix="pass a number.")
@@ -88,7 +88,7 @@ def shift_means(
     stated: Callable[[int], Any],
     scale: Scale,
     labels: Labels,
-    how: ShiftOptions,
+    shift_options: ShiftOptions,
     progress: Callable[[float], None] | None,
 ) -> list[tuple[Floats, Certificate]]:
     """Return the centroids (m_j,) of each attribute by `model`, and their certificate.
@@ -100,10 +100,10 @@ def shift_means(
         for j, constant in enumerate(scale.constant)
     ]
     counts = [int(get_column(labels, j).max()) + 1 for j in range(len(programs))]
-    starts = _split_start(how.start, scale, counts)
+    starts = _split_start(shift_options.start, scale, counts)
     solved: list[tuple[Floats, Certificate]] = []
     for j, data in enumerate(programs):
-        options = replace(how, start=starts[j])
+        options = replace(shift_options, start=starts[j])
         solved.append(
             _keep_constant(counts[j])
             if data is None

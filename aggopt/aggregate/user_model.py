@@ -14,7 +14,7 @@ from aggopt.aggregate.aggregation import (
     Aggregation,
     get_column,
     group_means,
-    read_numbers,
+    read_float_records,
     read_start,
     scale_for,
     stack_centroids,
@@ -96,10 +96,10 @@ def solve_user_model(
         status = status if best.fit else Status.FAILED
     elif status.usable:
         status = Status.FAILED
-    kept = _STATUS_OF_ANSWER.get(answer.status)
-    if status is Status.FAILED and kept is not None and model.fallback:
+    kept_status = _STATUS_OF_ANSWER.get(answer.status)
+    if status is Status.FAILED and kept_status is not None and model.fallback:
         best = judge_reading(model, data, model.fallback(data))
-        status = kept if best.fit else Status.FAILED
+        status = kept_status if best.fit else Status.FAILED
     if options.start is not None:
         start = judge_reading(model, data, options.start)
         if start.fit and not (best and best.fit and best.cost <= start.cost):
@@ -196,7 +196,7 @@ def _read_centroids(model: OwnModel, result: Any, m: int) -> Floats:
         raise JobError(
             f"{model.name} gives centroids of shape {c.shape}, or some that are not "
             f"finite, for {m} groups.",
-            fix="return one number for each group, or None where there is none.",
+            fix="return one number for each group, or None if there is none.",
         )
     return c
 
@@ -274,7 +274,7 @@ def by_model(
     require_progress(progress)
     user_model = load_user_model(model)
     settings = _check_settings(user_model, settings)
-    records = read_numbers(X)
+    records = read_float_records(X)
     label = check_labellings(labels, *records.shape)
     scale = scale_for(records, label)
     Z = scale.standardise(records)
@@ -309,7 +309,7 @@ def by_model(
     return Aggregation(scale.undo(centroids), label, tuple(c for _, c in solved))
 
 
-def load_user_model(named: object) -> OwnModel:
+def load_user_model(name_or_model: object) -> OwnModel:
     """Return the model of the user's that is named, or an object as one.
 
     Raises
@@ -317,7 +317,11 @@ def load_user_model(named: object) -> OwnModel:
     JobError
         It is one of this package's, which have aggregations of their own.
     """
-    model = named if isinstance(named, OwnModel) else MODELS.adopted(named)
+    model = (
+        name_or_model
+        if isinstance(name_or_model, OwnModel)
+        else MODELS.adopt(name_or_model)
+    )
     if isinstance(model, OwnModel):
         return model
     raise JobError(
@@ -334,7 +338,7 @@ def _check_settings(model: OwnModel, settings: Mapping[str, Any]) -> dict[str, A
     """
     arrays = {n: v for n, v in settings.items() if isinstance(v, np.ndarray) and v.size}
     entries = {name: array.flat[0].item() for name, array in arrays.items()}
-    return {**model.takes.checked({**settings, **entries}), **arrays}
+    return {**model.takes.check_arguments({**settings, **entries}), **arrays}
 
 
 def _iter_attribute_settings(
@@ -462,7 +466,7 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
         )
 
     def _with(self, model: OwnModel) -> Self:
-        arguments = self.checked(model.takes)
+        arguments = self.check_arguments(model.takes)
         section = self.model_copy(update={"model": model.name, "arguments": arguments})
         section._own = model
         return section

@@ -48,7 +48,7 @@ def run(
         step=np.empty(n + 1),
         before=np.empty(n + 1, index_type),
         around=np.zeros(3 * k + 1),
-        own=np.zeros(3 * k + 1),
+        loss=np.zeros(3 * k + 1),
         inverse=inverse,
         weight=np.append(0.0, inverse[1:] * inverse[:-1]),
     )

@@ -80,7 +80,7 @@ class RunCosts(NamedTuple):
     step: Floats
     before: AnyInt
     around: Floats
-    own: Floats
+    loss: Floats
     inverse: Floats
     weight: Floats
 
@@ -129,13 +129,13 @@ def _solve_short_row(work: RunCosts, j: int) -> None:
         total += y
         u = m * y - total
         squares += u * u * work.weight[m]
-        work.own[m] = squares
+        work.loss[m] = squares
         value = work.cost[j - m] + squares
         better = 1.0 if value < best else 0.0
         size += (m - size) * better
         best = min(value, best)
     work.before[j] = j - int(size)
-    work.step[j] = work.own[int(size)]
+    work.step[j] = work.loss[int(size)]
     work.cost[j] = best
 
 
@@ -165,7 +165,7 @@ def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) ->
             best = value
             begin = i
     work.before[j] = begin
-    work.step[j] = _group(work, kind, centre + begin - t, q) + work.own[q]
+    work.step[j] = _group(work, kind, centre + begin - t, q) + work.loss[q]
     work.cost[j] = work.cost[begin] + work.step[j]
 
 
@@ -173,7 +173,7 @@ def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) ->
 def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
     """Return the cost of the group between two places, less that of its right part."""
     if kind == RANGE:
-        return float(work.own[p])
+        return float(work.loss[p])
     if kind == SAE:
         half = (q - p) // 2
         upper = work.around[q] - work.around[q - half]
@@ -181,7 +181,7 @@ def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
     m = 2 * work.k - p
     r = q - 2 * work.k
     apart = work.around[p] - work.around[q]
-    squares = work.own[p] + apart * apart * (m * r * work.inverse[m + r])
+    squares = work.loss[p] + apart * apart * (m * r * work.inverse[m + r])
     if kind == WHOLE:
         mean = (m * work.around[p] + r * work.around[q]) * work.inverse[m + r]
         squares += (m + r) * (mean - np.rint(mean)) ** 2
@@ -209,14 +209,14 @@ def _fill_squares(work: RunCosts, t: int, side: int, count: int) -> None:
     if work.kind == WHOLE:
         origin = np.floor(origin)
     total = squares = 0.0
-    work.around[centre] = work.own[centre] = 0.0
+    work.around[centre] = work.loss[centre] = 0.0
     for m in range(1, count + 1):
         y = work.x[t - m if side < 0 else t + m - 1] - origin
         total += y
         u = m * y - total
         squares += u * u * work.weight[m]
         work.around[centre + side * m] = total * work.inverse[m]
-        work.own[centre + side * m] = squares
+        work.loss[centre + side * m] = squares
 
 
 @inlined
@@ -239,9 +239,9 @@ def _fill_distances(work: RunCosts, t: int, first: int, end: int) -> None:
     origin = work.x[t - 1]
     centre = 2 * work.k
     for i in range(first, t):
-        work.own[centre + i - t] = origin - work.x[i]
+        work.loss[centre + i - t] = origin - work.x[i]
     for j in range(t, end):
-        work.own[centre + j - t] = work.x[j - 1] - origin
+        work.loss[centre + j - t] = work.x[j - 1] - origin
 
 
 @inner

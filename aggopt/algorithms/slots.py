@@ -223,7 +223,7 @@ class Standing:
         done = self.best is not None and is_gap_closed(self.objective, self.bound)
         return done or self.infeasible or self.clock.left < LEAST
 
-    def solved(self, problem: Any, share: float = 1.0) -> Outcome | None:
+    def solve_program(self, problem: Any, share: float = 1.0) -> Outcome | None:
         """Return HiGHS's result in a share of the remaining time; None without time."""
         left = self.clock.left  # it may have run out while the problem was built
         if left < LEAST:
@@ -277,7 +277,7 @@ def _relax(standing: Standing, tight: model.Data) -> None:
         if standing.over or (i > 0 and _is_half_over(standing)):
             return
         problem = model.build(relaxed, LANGUAGE)
-        outcome = standing.solved(problem)
+        outcome = standing.solve_program(problem)
         if outcome is None:
             return
         if not outcome.status.usable:
@@ -325,7 +325,7 @@ def _improve(standing: Standing, tight: model.Data, max_pairs: int | None) -> No
     barred = barred | cheapest
     smaller = remove_pairs(tight, barred)
     problem = model.build(smaller, LANGUAGE)
-    outcome = standing.solved(problem, 1 if is_exhaustive else PART)
+    outcome = standing.solve_program(problem, 1 if is_exhaustive else PART)
     if outcome is None:
         return
     if outcome.status.usable:

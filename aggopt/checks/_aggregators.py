@@ -220,7 +220,9 @@ def make_records() -> tuple[F64, I64]:
 
 def _find_certificate(masked: Aggregation, j: int) -> Certificate:
     """Return the certificate that attribute j has a part in."""
-    return next(c for names, c in masked.named("012").items() if str(j) in names)
+    return next(
+        c for names, c in masked.name_certificates("012").items() if str(j) in names
+    )
 
 
 def _require_near(

@@ -107,9 +107,9 @@ def _make_subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
     if method is None and kind == "Model":
         method = adopt_model(function, find_origin("models", function))
     elif method is None and kind == "Repair":
-        method = REPAIRS.adopted(function)
+        method = REPAIRS.adopt(function)
     elif method is None and kind == "PrivacyModel":
-        method = REQUIREMENTS.adopted(function)
+        method = REQUIREMENTS.adopt(function)
     noun, home, tried = KINDS[kind]
     laws = import_module(f"aggopt.checks.{home}")
     tried_class = getattr(laws, tried)

@@ -183,7 +183,7 @@ def make_standardised_data() -> tuple[F64, I64]:
     return (x - x.mean()) / x.std(), np.array([0, 0, 0, 1, 1, 1, 1])
 
 
-def list_constraints(f: TriedModel) -> list[str]:
+def list_named_constraints(f: TriedModel) -> list[str]:
     """Return the names that the head gives to constraints."""
     head = f.file.__doc__ or ""
     part = head.partition("\nSubject to\n")[2].partition("\n\n")[0]
@@ -210,7 +210,7 @@ def find_language(problem: Any) -> str:
     return "cvxpy" if hasattr(problem, "var_dict") else "pyomo"
 
 
-def find_problem_class(problem: Any) -> str:
+def classify_problem(problem: Any) -> str:
     """Return the class of a problem: LP, QP, SOCP, SDP, MILP, MIQP, NLP or MINLP."""
     language = import_module(f"aggopt.solvers._{find_language(problem)}")
     return str(language.find_problem_class(problem))
@@ -278,7 +278,7 @@ def evaluate_cost(problem: Any) -> float:
     return float(value(next(problem.component_data_objects(Objective, active=True))))
 
 
-def measure_violations(problem: Any) -> dict[str, float]:
+def measure_point_violations(problem: Any) -> dict[str, float]:
     """Return by how much its constraints are missed, by their names.
 
     Violations of the domains of its variables have the name `OF_VARIABLES`.

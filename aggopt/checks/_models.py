@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from aggopt.checks import _model as declared
-from aggopt.checks._model import HELD, LIMIT, TriedModel, list_arrays, list_constraints
+from aggopt.checks._model import (
+    HELD,
+    LIMIT,
+    TriedModel,
+    list_arrays,
+    list_named_constraints,
+)
 from aggopt.checks.law import list_laws, not_tried, require, require_refusal
 from aggopt.errors import AggoptError, JobError, SolverError, UnknownNameError
 from aggopt.solvers import choose, solve
@@ -38,7 +44,7 @@ def the_head_states_the_model(f: TriedModel) -> None:
 def constraints_have_the_names_of_the_head(f: TriedModel) -> None:
     """Declarations and `violations` call each constraint as the head does."""
     _require_file(f)
-    head_names = set(list_constraints(f))
+    head_names = set(list_named_constraints(f))
     require(head_names, "the head names no constraint: '    mean: sum_j c_j = 0'")
     for language in f.model.languages:
         unknown = declared.list_constraint_names(f.declared(language)) - head_names
@@ -54,7 +60,7 @@ def the_class_is_that_of_the_program(f: TriedModel) -> None:
     """Its class is that of what `build` declares, in each language."""
     _require_file(f)
     for language in f.model.languages:
-        kind = declared.find_problem_class(f.declared(language))
+        kind = declared.classify_problem(f.declared(language))
         stated = f"in {language} it is of class {kind}, not {f.model.kind}"
         require(kind == f.model.kind, stated)
 
@@ -276,7 +282,7 @@ def _require_agreement(f: TriedModel, problem: Any, at: Any, language: str) -> N
     require(near, f"objective says {objective:.9g}, {language} {stated:.9g}")
     missed, program_violations = (
         f.model.violations(f.data, at),
-        declared.measure_violations(problem),
+        declared.measure_point_violations(problem),
     )
     domains = program_violations.pop(declared.OF_VARIABLES, 0.0)
     for name, amount in missed.items():

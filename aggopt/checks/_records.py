@@ -169,7 +169,7 @@ def build_requirement(
     A user's model has these settings.
     """
     if isinstance(model, OwnPrivacyModel):
-        arguments = model.function.checked(settings)
+        arguments = model.function.check_arguments(settings)
         return OwnRequirement(NAME, pay, model.function, arguments)
     if model.requirement is None:
         not_tried("it is of records alone, which partitioners are tried for")

@@ -54,7 +54,7 @@ class TriedRepair:
         arguments = {**here, **self.settings, **how}
         function = self.method.function
         section: Any = (
-            SimpleNamespace(settings=function.checked(arguments))
+            SimpleNamespace(settings=function.check_arguments(arguments))
             if isinstance(function, OwnRepair)
             else self.method.settings(**arguments)
         )

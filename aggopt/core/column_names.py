@@ -30,7 +30,7 @@ def check_names(names: Sequence[str]) -> None:
         which = f"{unnamed} of {len(names)} columns have"
         raise TableError(
             f"{'A column has' if unnamed == 1 else which} no name.",
-            fix="name every column; remove what is not of the table.",
+            fix="name every column; remove cells outside the table.",
         )
     times = Counter(map(strip_invisible, names))
     places = [
@@ -40,7 +40,7 @@ def check_names(names: Sequence[str]) -> None:
         raise TableError(
             f"Names of columns {', '.join(places)} look the same: they differ only in "
             "blanks, in invisible characters or in how Unicode writes them.",
-            fix="rename them, so that readers can tell them apart.",
+            fix="rename them, so that readers can distinguish them.",
         )
 
 

@@ -78,7 +78,7 @@ def _is_signalling_nan(value: object) -> bool:
     return isinstance(value, Decimal) and value.is_snan()
 
 
-def encode_entries(entries: Entries) -> tuple[I64, int]:
+def code_entries(entries: Entries) -> tuple[I64, int]:
     """Return a code for each entry (n,), -1 if missing, and the number of codes.
 
     Raises
@@ -222,7 +222,7 @@ def find_groups(released: Any) -> Labels:
     labels = None
     for name, values in iter_columns(released, "The table of quasi-identifiers"):
         with naming(name) if name else nullcontext():
-            codes = encode_entries(values)[0] + 1  # 0: missing
+            codes = code_entries(values)[0] + 1  # 0: missing
         mixed = codes if labels is None else labels * (codes.max() + 1) + codes
         labels = np.unique(mixed, return_inverse=True)[1].astype(np.intp)
     if labels is None:
@@ -304,7 +304,7 @@ def encode_values(values: npt.NDArray[Any], missing: str = REFUSE) -> I64:
     TableError
         Values are missing and do not count as a value.
     """
-    entry_codes, distinct = encode_entries(values)
+    entry_codes, distinct = code_entries(values)
     absent = entry_codes < 0
     if absent.any() and missing != OWN:
         raise TableError(

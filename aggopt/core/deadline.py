@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aggopt.core.compile_time import compile_time
-from aggopt.core.validation import is_number, is_whole
+from aggopt.core.validation import is_number, is_whole_number
 from aggopt.errors import JobError
 
 Progress = Callable[[float], None]
@@ -54,7 +54,7 @@ def require_time_limit(seconds: object) -> None:
     """Raise unless a time limit is None or a finite number from 0 up."""
     if seconds is None:
         return
-    large = is_whole(seconds) and abs(seconds) > MOST
+    large = is_whole_number(seconds) and abs(seconds) > MOST
     if not large and is_number(seconds) and 0 <= seconds < np.inf:  # type: ignore[operator]
         return
     received = "a whole number that no float holds" if large else quote_limit(seconds)

@@ -24,7 +24,7 @@ def to_frame(data: Any, *, or_else: str = "") -> nw.DataFrame[Any]:
     return _read_frame(_from_array(data) if is_array else data, or_else)
 
 
-def require_records(frame: nw.DataFrame[Any]) -> None:
+def require_nonempty(frame: nw.DataFrame[Any]) -> None:
     """Refuse a table without a record."""
     if len(frame) == 0:
         raise TableError("The table has no records.", fix="bring a table with records.")

@@ -89,7 +89,7 @@ def stop() -> None:
 
 
 def find_process() -> int | None:
-    """Return the process of the guardian; None if there is none."""
+    """Return the process of the guardian, or None."""
     return None if _state.process is None else _state.process.pid
 
 

@@ -65,8 +65,9 @@ class HighsProgram:
     ) -> None:
         """Add columns from 0 up; that of place j has entries from starts[j] on."""
         lower = np.zeros(len(costs))
-        counts = len(costs), costs, lower, upper, len(rows)
-        self._highs.addCols(*counts, starts, rows, entries)
+        self._highs.addCols(
+            len(costs), costs, lower, upper, len(rows), starts, rows, entries
+        )
 
     def change_bounds(self, upper: Floats) -> None:
         """Set the bounds of all columns to 0 and `upper`."""

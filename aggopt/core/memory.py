@@ -6,7 +6,7 @@ from pathlib import Path
 from aggopt.errors import MemoryLimitError
 
 _STATM = Path("/proc/self/statm")
-_NO_THREAD = "can't start new thread"  # what Python says
+_NO_THREAD = "can't start new thread"  # Python's message
 _CGROUP = Path("/sys/fs/cgroup")
 _FIX = "use a machine with more, fewer records, or another solver or method."
 

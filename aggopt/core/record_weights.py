@@ -49,7 +49,7 @@ def weight_of_each(weights: npt.ArrayLike | None, n: int) -> Floats:
         raise TableError(
             f"{plural(wrong, 'weight')} of {n} {'is' if wrong == 1 else 'are'} 0 or "
             "below.",
-            fix="remove records that stand for nobody, or correct their weights.",
+            fix="remove records that represent nobody, or correct their weights.",
         )
     return checked
 

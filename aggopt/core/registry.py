@@ -67,7 +67,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     Nothing is imported before the first lookup.  Names that are `taken` elsewhere are
     refused.
 
-    User code is `adopted`: `own` is its kind, one of
+    User code is adopted by `adopt`: `plugin_kind` is its kind, one of
     `aggopt.core.plugins.loading.KINDS`, and `adopt` makes a method of it.  The registry
     does not list this method.
 
@@ -85,14 +85,14 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         noun: str,
         taken: Iterable[str] = (),
         *,
-        own: str = "",
+        plugin_kind: str = "",
         adopt: Callable[[Any, Origin], Kind] | None = None,
     ) -> None:
         self.folder = folder
         self.kind = kind
         self.noun = noun
         self.taken = frozenset(taken)
-        self.own = own
+        self.plugin_kind = plugin_kind
         self._adopt = adopt
 
     def __getitem__(self, name: str) -> Kind:
@@ -104,13 +104,13 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     def __len__(self) -> int:
         return len(self._methods)
 
-    def named(self, name: object) -> Kind:
+    def look_up(self, name: object) -> Kind:
         """Return the method of a name.
 
         Raises
         ------
         UnknownNameError
-            There is none; the message suggests the nearest name.
+            The name is unknown; the message suggests the nearest name.
         """
         require_known(self.noun, name, tuple(self))
         return self[str(name)]
@@ -127,16 +127,16 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         """
         return name in self or name in self.taken
 
-    def names_own(self, name: object) -> bool:
+    def names_user_code(self, name: object) -> bool:
         """Whether it can only name code of the user's; none is loaded to know."""
         if not isinstance(name, str):
             plain = name is None or isinstance(name, _PLAIN)
-            return not plain and self.declared_as(name) is None
+            return not plain and self.find_declared(name) is None
         if self._adopt is None or self.reserves(name):
             return False
-        return is_code_file(name) or name in find_plugins(self.own)
+        return is_code_file(name) or name in find_plugins(self.plugin_kind)
 
-    def adopted(self, name: object, *, beside: Path | None = None) -> Kind:
+    def adopt(self, name: object, *, beside: Path | None = None) -> Kind:
         """Return the named method, or a method from an object.
 
         A name is looked up here, then among entry points, and last as a file relative
@@ -150,16 +150,16 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             The name is unknown, the code cannot become a method, or an object has the
             name of a method of this package.
         """
-        here = self.declared_as(name)
+        here = self.find_declared(name)
         if here is not None:
             return here
         if isinstance(name, self.kind) and name.origin is not None:
             return name  # adopted before
-        if self._adopt is None or not self.names_own(name):
-            return self.named(name)
+        if self._adopt is None or not self.names_user_code(name):
+            return self.look_up(name)
         if isinstance(name, str):
-            return self._adopt(*load_plugin(self.own, name, beside=beside))
-        origin = find_origin(self.own, name)
+            return self._adopt(*load_plugin(self.plugin_kind, name, beside=beside))
+        origin = find_origin(self.plugin_kind, name)
         if origin.name in self or origin.name in self.taken:
             raise JobError(
                 f"A {self.noun} of yours is called {origin.name!r}, as one of this "
@@ -168,7 +168,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             )
         return self._adopt(name, origin)
 
-    def declared_as(self, name: object) -> Kind | None:
+    def find_declared(self, name: object) -> Kind | None:
         """Return the method that has this name or function, or is it; None if none."""
         if isinstance(name, str):
             return self.get(name)

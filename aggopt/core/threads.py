@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from typing import TypeVar
 
 from aggopt.core.deadline import Deadline, Progress
-from aggopt.core.validation import is_whole
+from aggopt.core.validation import is_whole_number
 from aggopt.errors import JobError
 
 Part = TypeVar("Part")
@@ -35,7 +35,7 @@ class ThreadPool:
     def __exit__(self, *error: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def each(
+    def map(
         self,
         task: Callable[[Part], Done],
         parts: Iterable[Part],
@@ -66,7 +66,7 @@ class ThreadPool:
 def _check_jobs(jobs: object) -> int:
     if jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if not is_whole(jobs) or jobs < 1:
+    if not is_whole_number(jobs) or jobs < 1:
         raise JobError(
             f"jobs = {jobs}.",
             fix="pass the number of threads, 1 or more, or leave it out.",

@@ -154,14 +154,14 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def is_whole(value: object) -> TypeGuard[int]:
+def is_whole_number(value: object) -> TypeGuard[int]:
     """Whether a value is a whole number, and no truth value."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def require_seed(seed: object) -> None:
     """Refuse a seed that is not a whole number from 0 up."""
-    if not is_whole(seed) or seed < 0:
+    if not is_whole_number(seed) or seed < 0:
         raise JobError(f"seed = {seed}.", fix="pass a whole number from 0 up.")
 
 
@@ -175,7 +175,7 @@ def check_group_size(k: object, n: int) -> int:
     InfeasibleInputError
         k exceeds the number of records.
     """
-    if not is_whole(k):
+    if not is_whole_number(k):
         raise JobError(
             f"k must be a whole number, not {type(k).__name__}.",
             fix="pass an int, the smallest group size allowed: k=3"

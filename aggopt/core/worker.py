@@ -80,7 +80,7 @@ def unpack_message(received: bytes | bytearray) -> tuple[bytes, bytes, int] | No
     return bytes(received[:1]), bytes(received[begin:end]), end
 
 
-def main() -> None:
+def answer_requests() -> None:
     """Answer requests until the input ends."""
     inside.is_worker = True
     null = os.open(os.devnull, os.O_RDWR)
@@ -204,8 +204,8 @@ def call_methods(
     if not _objects:
         _objects.append(make())
     *before, (last, arguments) = steps
-    for method, given in before:
-        method(_objects[0], *given)
+    for method, method_arguments in before:
+        method(_objects[0], *method_arguments)
     return last(_objects[0], *arguments)
 
 
@@ -215,6 +215,6 @@ def drop_object() -> None:
 
 
 if __name__ == "__main__":
-    from aggopt.core.worker import main as _main  # `inside` has one place
+    from aggopt.core.worker import answer_requests as _main  # `inside` has one place
 
     _main()

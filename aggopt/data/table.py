@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.columns import REFUSE
-from aggopt.core.frame import require_records, to_frame
+from aggopt.core.frame import require_nonempty, to_frame
 from aggopt.core.validation import Floats
 from aggopt.data.formats.registry import name_suffixes
 from aggopt.data.parsing.categories import (
@@ -109,7 +109,7 @@ class Table:
         is_array = isinstance(data, np.ndarray)
         frame = to_frame(data, or_else=f", or the path of a {name_suffixes()} file")
         roles.check(frame.columns)
-        require_records(frame)
+        require_nonempty(frame)
         check_text(frame)
         check_comparable(frame)
         names = roles.quasi_identifier

@@ -41,10 +41,10 @@ class Categories:
     @cached_property
     def observed(self) -> Bool:
         """Whether any record has each level, (m,)."""
-        return self.each > 0
+        return self.record_counts > 0
 
     @cached_property
-    def each(self) -> I64:
+    def record_counts(self) -> I64:
         """Number of records with each level, (m,)."""
         return np.bincount(self.codes, minlength=self.domain.m)
 

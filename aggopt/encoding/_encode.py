@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.columns import OWN, REFUSE, describe_argument
-from aggopt.core.frame import require_records, to_frame
+from aggopt.core.frame import require_nonempty, to_frame
 from aggopt.core.plural import plural
 from aggopt.core.record_weights import check_weights as weights_of
 from aggopt.core.record_weights import scale_to_mean_one
@@ -87,7 +87,7 @@ def encode(
     -----
     Numbers never become names by default: `notes` lists whole numbers of few values.
 
-    What is missing is refused, as it has no distance.  Remove records with missing
+    Missing values are refused, as they have no distance.  Remove records with missing
     values, or fill the values.  For names, missing = "own value" adds a level.  Or use
     `aggopt.mask`, with a job that sets policy = "patterns" or "fill" under [missing].
 
@@ -106,7 +106,7 @@ def encode(
     """
     require_known("way to weigh attributes", weights, WEIGHTS)
     table = to_frame(frame)
-    require_records(table)
+    require_nonempty(table)
     if not table.columns:
         raise TableError("The table has no columns.", fix="bring a column at least.")
     mean_weights = scale_to_mean_one(weights_of(sampling_weights, len(table)))
@@ -130,7 +130,7 @@ def encode(
 def _warn_idle_weights(
     attributes: Sequence[EncodedAttribute], types: Mapping[str, AttributeType]
 ) -> list[str]:
-    """Say of weights that were given and weigh nothing against nothing."""
+    """Warn about weights of a single attribute, which have no effect."""
     varying = sum(attribute.weight > 0 for attribute in attributes)
     notes = []
     for attribute in attributes:
@@ -148,17 +148,17 @@ def _warn_idle_weights(
     return notes
 
 
-def _read_types(given: Any, columns: list[str]) -> dict[str, AttributeType]:
-    if not isinstance(given, Mapping):
+def _read_types(declared_types: Any, columns: list[str]) -> dict[str, AttributeType]:
+    if not isinstance(declared_types, Mapping):
         raise JobError(
-            f"attributes is {describe_argument(given)}, and no map.",
+            f"attributes is {describe_argument(declared_types)}, and no map.",
             fix='write {"sex": {"kind": "nominal"}, "school": {"order": [...]}}.',
         )
-    for name in given:
+    for name in declared_types:
         if name not in columns:
             raise UnknownNameError("column", str(name), columns)
     types = {}
-    for name, declared in given.items():
+    for name, declared in declared_types.items():
         with naming(f"Attribute {name!r}"):
             types[name] = AttributeType.of(declared)
     return types
@@ -175,7 +175,7 @@ def _encode_attribute(
     if kind in NUMERIC:
         return _encode_numeric(column, attribute_type, weights, record_weights)
     categories = read_categories(column, kind, attribute_type)
-    require_few(categories.domain, categories.each)
+    require_few(categories.domain, categories.record_counts)
     weight = attribute_type.weight * _weight(categories, weights, record_weights)
     nothing = np.empty((len(series), 0))
     part = np.sqrt(weight) * categories.points() if weight else nothing
@@ -212,7 +212,7 @@ def _require_numbers(column: TypedColumn, attribute_type: AttributeType) -> None
         return
     if attribute_type.missing == OWN:
         raise JobError(
-            "What is missing has no place among numbers.",
+            "Missing values have no place among numbers.",
             fix=f'fill it, and write missing = "{REFUSE}".',
         )
     raise TableError(

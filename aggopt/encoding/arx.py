@@ -79,7 +79,7 @@ def list_ways(rows: Sequence[Sequence[str]]) -> list[Way]:
     twice = sum(times > 1 for times in Counter(row[0] for row in rows).values())
     if twice:
         raise TableError(
-            f"{plural(twice, 'value')} of the hierarchy stand in more than one line.",
+            f"{plural(twice, 'value')} of the hierarchy are in more than one line.",
             fix="keep one line for each value.",
         )
     rooted = len(rows[0]) > 1 and len({row[-1] for row in rows}) == 1
@@ -117,6 +117,6 @@ def _is_whole(label: str) -> bool:
 def _explain_unreadable(name: str, shown: str) -> TableError:
     return TableError(
         f"The hierarchy{name} {shown}.",
-        fix="write a line for each value: the value, then what it belongs to, up to *, "
+        fix="write a line for each value: the value, then its ancestors, up to *, "
         "separated by semicolons.",
     )

@@ -125,7 +125,7 @@ class AttributeType:
             raise JobError(
                 f"weight = {weight}: sums of such distances are beyond what a float "
                 "can hold.",
-                fix="pass a smaller number: weights count beside each other.",
+                fix="pass a smaller number: weights count relative to each other.",
             )
         if not (is_number(weight) and isfinite(weight) and weight > 0):
             raise JobError(
@@ -142,6 +142,6 @@ class AttributeType:
             )
         if self.missing == OWN and self.kind in (*NUMERIC, "ordinal", "distances"):
             raise JobError(
-                f'What is missing has no place among values of kind "{self.kind}".',
+                f'Missing values have no place among values of kind "{self.kind}".',
                 fix='fill it, or write kind = "nominal", or give a tree.',
             )

@@ -102,7 +102,7 @@ class Moments:
         return replace(self, counts=self.counts * times // parts, type=wanted)
 
     @property
-    def there(self) -> I64:
+    def present(self) -> I64:
         """The counts that are not missing."""
         return self.counts[~self.absent]
 
@@ -110,7 +110,7 @@ class Moments:
     def beyond(self) -> int:
         """Number of dates outside the years 1 to 9999."""
         low, high = get_limits(self.type)
-        return int(((self.there < low) | (self.there > high)).sum())
+        return int(((self.present < low) | (self.present > high)).sum())
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Clock:
     def of(cls, moments: Moments, format: str | None = None) -> "Clock":
         """Return the clock that starts at the first of these dates, or at 0."""
         unit = count_nanoseconds(moments.type)
-        counts = moments.there
+        counts = moments.present
         dated = pa.types.is_date(moments.type) or pa.types.is_timestamp(moments.type)
         start = int(counts.min()) if dated else 0
         sizes = [size // unit for size in UNITS.values() if size > unit]
@@ -191,10 +191,10 @@ class Clock:
         unit = [*PARTS.values()][fine] // count_nanoseconds(self.type)
         return max(unit // self.whole, 1)
 
-    def said(self, step: int) -> str:
+    def describe_step(self, step: int) -> str:
         """Return a step in words.
 
-        >>> Clock(pa.date32(), 0, 1).said(1)
+        >>> Clock(pa.date32(), 0, 1).describe_step(1)
         'days'
         """
         size = step * self.whole * count_nanoseconds(self.type)

@@ -53,7 +53,9 @@ _SPELLINGS: dict[str, Spelling] = {
 }
 
 
-def parse_dates(series: nw.Series[Any], format: str | None = None) -> nw.Series[Any]:
+def parse_text_dates(
+    series: nw.Series[Any], format: str | None = None
+) -> nw.Series[Any]:
     """Return text as the dates, times of day or durations that it spells.
 
     They are 2020-12-31; 2020-12-31 23:59 or 2020-12-31T23:59:59.5, with a zone (Z or
@@ -100,7 +102,7 @@ def is_date_text(entries: pa.Array) -> bool:
     if not len(present) or not _parse_text(present[0].as_py().strip())[0]:
         return False
     try:
-        parse_dates(nw.from_native(pa.chunked_array([present]), series_only=True))
+        parse_text_dates(nw.from_native(pa.chunked_array([present]), series_only=True))
     except TableError:
         return False
     return True

@@ -45,11 +45,11 @@ class TableOfDistances(Domain):
         levels = sort_distinct(table)
         D = np.array([[table[u].get(v, 0.0) for v in levels] for u in levels])
         none = np.full(len(levels), -1)
-        made = cls(
+        distance_table = cls(
             "distances", tuple(levels), len(levels), none, none * 0.0, 1.0, table=D
         )
-        _require_negative_type(made.spectrum[0])
-        return made
+        _require_negative_type(distance_table.spectrum[0])
+        return distance_table
 
     @cached_property
     def spectrum(self) -> tuple[F64, F64]:
@@ -204,7 +204,7 @@ def _require_complete(
         return
     if attribute_type.missing == OWN:
         raise JobError(
-            f'What is missing has no place among values of kind "{kind}".',
+            f'Missing values have no place among values of kind "{kind}".',
             fix='fill it, or write kind = "nominal", or give a tree.',
         )
     raise TableError(

@@ -10,7 +10,7 @@ from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64
 from aggopt.encoding._domain import Domain
 from aggopt.encoding.encoded_table import Encoded, EncodedAttribute
-from aggopt.encoding.iso_text import parse_dates
+from aggopt.encoding.iso_text import parse_text_dates
 from aggopt.encoding.typed_column import NAME, RANKED, TypedColumn
 from aggopt.errors import TableError, naming
 
@@ -56,7 +56,7 @@ def _read_values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I
         return _find_nodes(attribute.domain, TypedColumn(series, NAME))
     clock = attribute.numbers.clock
     column = TypedColumn.of(
-        series if clock is None else parse_dates(series, clock.format)
+        series if clock is None else parse_text_dates(series, clock.format)
     )
     if column.what in (NAME, RANKED) and column.series.dtype != nw.Boolean:
         raise TableError(

@@ -19,7 +19,7 @@ from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import check_vector, is_number
 from aggopt.encoding.clock import ONE_TYPE, Clock, Moments
-from aggopt.encoding.iso_text import parse_dates, require_dates
+from aggopt.encoding.iso_text import parse_text_dates, require_dates
 from aggopt.errors import TableError
 
 
@@ -120,7 +120,7 @@ class TypedColumn:
         JobError
             The kind is "date", and the values are none.
         """
-        series = parse_dates(series, format) if kind == "date" else series
+        series = parse_text_dates(series, format) if kind == "date" else series
         column = cls(series, _infer_kind(series))
         if column.absent.all():
             raise TableError(

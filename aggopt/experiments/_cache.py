@@ -15,7 +15,7 @@ from typing import Any
 
 from aggopt.core.section import to_plain
 from aggopt.errors import JobError
-from aggopt.experiments._cell import Figures, list_columns
+from aggopt.experiments._cell import Figures, list_cell_columns
 from aggopt.experiments._grid import Cell
 from aggopt.job import Job
 from aggopt.job.user_code import list_user_methods
@@ -189,7 +189,7 @@ def _are_rows(rows: Any, cell: Cell) -> bool:
 
 
 def _is_row(row: Any, cell: Cell) -> bool:
-    if not isinstance(row, dict) or not list_columns(cell.job) <= row.keys():
+    if not isinstance(row, dict) or not list_cell_columns(cell.job) <= row.keys():
         return False
     foreign = row.keys() & {*cell.start, "error", "message"}
     plain = all(isinstance(v, str | int | float | None) for v in row.values())

@@ -227,7 +227,7 @@ def make_rows(release: Release) -> list[Figures]:
     ]
 
 
-def list_columns(job: Job) -> set[str]:
+def list_cell_columns(job: Job) -> set[str]:
     """Return the columns that every row of a cell has."""
     measure_names = dict.fromkeys(job.measures.own)
     groups = {"groups", "smallest", *(f"groups.{name}" for name in PROVEN)}

@@ -11,7 +11,7 @@ from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.section import MethodSection, to_plain_number
 from aggopt.errors import JobError, PrivacyError, naming
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._grid import Cell, list_entries, make_setting_columns
+from aggopt.experiments._grid import Cell, list_grid_entries, make_setting_columns
 from aggopt.job import Job
 from aggopt.partition.shared.settings import TABLE_SETTINGS
 
@@ -35,7 +35,9 @@ def list_choice_cells(
         No axis is given, an axis lists nothing, or a combination is not a valid job.
     """
     values = {
-        name: [_format_value(name, entry) for entry in list_entries(name, axes[name])]
+        name: [
+            _format_value(name, entry) for entry in list_grid_entries(name, axes[name])
+        ]
         for name in AXES
         if axes[name] is not None
     }

@@ -10,7 +10,7 @@ from aggopt.core.plugins.loading import find_origin, get_file_name
 from aggopt.core.registry import Method
 from aggopt.core.section import MethodSection, Section, to_plain_number
 from aggopt.core.text_formats import read_toml
-from aggopt.core.validation import is_whole, require_seed
+from aggopt.core.validation import is_whole_number, require_seed
 from aggopt.errors import JobError, naming, require_known
 from aggopt.job import Job
 from aggopt.job.user_code import with_paths
@@ -127,11 +127,12 @@ def _iter_jobs(
 def _list_key_entries(key: str, value: Any) -> list[Any]:
     """Return the entries of a key; a value that is not a list is the only entry."""
     return [
-        _read_entry(key, entry) for entry in list_entries(f"{key} of the grid", value)
+        _read_entry(key, entry)
+        for entry in list_grid_entries(f"{key} of the grid", value)
     ]
 
 
-def list_entries(called: str, value: Any) -> list[Any]:
+def list_grid_entries(called: str, value: Any) -> list[Any]:
     """Return the entries of a list; a value that is not a list is the only entry.
 
     Raises
@@ -217,7 +218,11 @@ def _format_value(value: Any) -> Any:
 def _read_seeds(seeds: Iterable[int] | None) -> list[int | None]:
     if seeds is None:
         return [None]
-    if is_whole(seeds) or isinstance(seeds, str) or not isinstance(seeds, Iterable):
+    if (
+        is_whole_number(seeds)
+        or isinstance(seeds, str)
+        or not isinstance(seeds, Iterable)
+    ):
         raise JobError(f"seeds = {seeds!r}.", fix="list them: seeds=range(5).")
     listed = list(seeds)
     for seed in listed:

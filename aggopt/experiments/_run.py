@@ -12,7 +12,7 @@ from aggopt.core.equality import to_hashable
 from aggopt.core.plural import plural
 from aggopt.core.processes import run_in_processes
 from aggopt.core.randomness import derive_secret
-from aggopt.core.validation import is_whole
+from aggopt.core.validation import is_whole_number
 from aggopt.data.fingerprint import compute_fingerprint
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
@@ -273,7 +273,7 @@ def require_jobs(jobs: object) -> None:
         It is 0, or not a whole number; or it is several although the output of solvers
         is kept, which requires one process.
     """
-    if not is_whole(jobs) or jobs == 0:
+    if not is_whole_number(jobs) or jobs == 0:
         raise JobError(f"jobs = {jobs}.", fix="name a number of processes, or -1.")
     if jobs != 1 and is_logged():
         raise JobError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.aggregate import Aggregation, PublishedCategories
-from aggopt.aggregate.kept_statistics import STATISTICS, require_kept
+from aggopt.aggregate.kept_statistics import STATISTICS, require_statistic
 from aggopt.aggregate.registry import Aggregating
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.html import HtmlFields
@@ -146,7 +146,9 @@ def _replace_settings(section: Any, point: Mapping[str, Any]) -> UserMethodSecti
         update={"arguments": arguments}
     )
     model = isinstance(section, ByModel)
-    changed_section.checked(section.program.takes if model else section.own.function)
+    changed_section.check_arguments(
+        section.program.takes if model else section.own.function
+    )
     return changed_section
 
 
@@ -266,7 +268,7 @@ def _list_statistics(section: Aggregating, keep: Sequence[str]) -> list[Squared]
             fix=f"{remedy}." if yours else 'set method = "p3m" under [aggregation].',
         )
     for statistic in keep:
-        require_kept(section.method, section.able, statistic)
+        require_statistic(section.method, section.able, statistic)
     most_first = sorted({*keep}, key=STATISTICS.index, reverse=True)
     ways = [section.model_copy(update={"keep": name}) for name in most_first] or [
         section

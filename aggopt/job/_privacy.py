@@ -118,7 +118,7 @@ def _read(repair: Any, read: ValidatorFunctionWrapHandler) -> Any:
     if isinstance(repair, str) or callable(repair):
         repair = {"method": repair}
     method = repair.get("method") if isinstance(repair, Mapping) else None
-    if isinstance(repair, OwnRepairing) or not REPAIRS.names_own(method):
+    if isinstance(repair, OwnRepairing) or not REPAIRS.names_user_code(method):
         return repair if isinstance(repair, OwnRepairing) else read(repair)
     try:
         return OwnRepairing.model_validate(repair)
@@ -167,7 +167,7 @@ def _make_section(entry: Any) -> Any:
         return entry
     section = entry if isinstance(entry, Mapping) else {"method": entry}
     method = section.get("method")
-    if REQUIREMENTS.names_own(method):
+    if REQUIREMENTS.names_user_code(method):
         return section
     subject = f"{method!r}, which is" if isinstance(method, str) else "what is"
     raise JobError(

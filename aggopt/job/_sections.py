@@ -112,7 +112,7 @@ def require_solvers(
         from aggopt.models import MODELS
         from aggopt.solvers import SOLVERS, choose
 
-        if SOLVERS.names_own(name):
+        if SOLVERS.names_user_code(name):
             continue  # to read a job runs no code
         with suppress(SolverError), naming(f"[{section}] solver"):
             choose(name, *MODELS[title].kinds)

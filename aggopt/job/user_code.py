@@ -34,7 +34,7 @@ def replace_by_name(section: Any, methods: Registry[Any]) -> Any:
     method = section.get("method") if isinstance(section, Mapping) else None
     if method is None or isinstance(method, str):
         return section
-    declared = methods.declared_as(method)
+    declared = methods.find_declared(method)
     return section if declared is None else {**section, "method": declared.name}
 
 
@@ -51,7 +51,7 @@ def make_user_section(
     if isinstance(section, kind):
         return section
     method = section.get("method") if isinstance(section, Mapping) else None
-    if method is None or not kind.methods.names_own(method):
+    if method is None or not kind.methods.names_user_code(method):
         return None
     return _read(section, kind, title, job)
 
@@ -145,9 +145,9 @@ def load_solver(section: Any) -> Any:
     solver = getattr(section, "solver", None)
     update: dict[str, Any] = {}
     is_known = solver is None or getattr(solver, "origin", None) is not None
-    if not is_known and SOLVERS.names_own(solver):
+    if not is_known and SOLVERS.names_user_code(solver):
         with naming("solver"):
-            update["solver"] = SOLVERS.adopted(solver)
+            update["solver"] = SOLVERS.adopt(solver)
     for name in _INNER:
         inner = getattr(section, name, None)
         if inner is not None and (loaded_part := load_solver(inner)) is not inner:

@@ -304,7 +304,7 @@ def assess(
     if not numeric and max(np.size(delta), np.size(importance)) > 1:
         raise JobError(
             "delta or importance is given by attribute, and no attribute is numeric.",
-            fix="leave them out: distances are asked of numbers alone.",
+            fix="leave them out: distances are requested of numbers only.",
         )
     if not typed.pair.varying.any():
         raise TableError(

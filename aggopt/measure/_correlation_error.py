@@ -89,7 +89,7 @@ LARGEST = Measure(
     of=lambda tables: _find_largest(tables.once(_compute_once)),
     heading=Heading.LOSS,
     label="Correlations",
-    says=lambda found: f"largest change of one{describe_numbers_only(found)}",
+    says=lambda result: f"largest change of one{describe_numbers_only(result)}",
     percent=False,
 )
 
@@ -104,6 +104,6 @@ MEAN = Measure(
     of=lambda tables: _compute_mean(tables.once(_compute_once)),
     heading=Heading.LOSS,
     label="  on average",
-    says=lambda found: f"mean change of all pairs{describe_numbers_only(found)}",
+    says=lambda result: f"mean change of all pairs{describe_numbers_only(result)}",
     percent=False,
 )

@@ -115,5 +115,5 @@ DLD = Measure(
     of=lambda tables: compute_dld(tables.pair),
     heading=Heading.RISK,
     label="DLD",
-    says=lambda found: "records linked to the nearest",
+    says=lambda result: "records linked to the nearest",
 )

@@ -181,7 +181,7 @@ IL = Measure(
     of=lambda tables: compute_il(tables.weighed),
     heading=Heading.LOSS,
     label="IL",
-    says=lambda found: f"SSE {found.sse:.6g} / SST {found.sst:.6g}",
+    says=lambda result: f"SSE {result.sse:.6g} / SST {result.sst:.6g}",
 )
 
 IL1S = Measure(
@@ -195,5 +195,7 @@ IL1S = Measure(
     of=lambda tables: tables.of_numbers(compute_il1s, weighed=True),
     heading=Heading.LOSS,
     label="IL1s",
-    says=lambda found: f"mean |difference| / (sqrt(2) S){describe_numbers_only(found)}",
+    says=lambda result: (
+        f"mean |difference| / (sqrt(2) S){describe_numbers_only(result)}"
+    ),
 )

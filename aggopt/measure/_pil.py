@@ -224,8 +224,8 @@ PIL = Measure(
     of=lambda tables: tables.once(get_pil_parts).pil,
     heading=Heading.LITERATURE,
     label="PIL",
-    says=lambda found: "mean of the parts below",
-    parts=lambda found: asdict(found.pil_parts).items(),
+    says=lambda result: "mean of the parts below",
+    parts=lambda result: asdict(result.pil_parts).items(),
     excused={"signs_do_not_matter": MIRRORED},
 )
 

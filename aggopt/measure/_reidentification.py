@@ -148,7 +148,7 @@ HIGHEST = Measure(
     of=lambda tables: find_highest_risk(tables.once(_get_groups)),
     heading=Heading.RISK,
     label="highest risk",
-    says=lambda found: "1 / smallest group",
+    says=lambda result: "1 / smallest group",
 )
 
 AVERAGE = Measure(
@@ -163,7 +163,7 @@ AVERAGE = Measure(
     of=lambda tables: average_of(tables.once(_get_groups)),
     heading=Heading.RISK,
     label="average risk",
-    says=lambda found: f"{plural(found.reidentifications, 'group')} / records",
+    says=lambda result: f"{plural(result.reidentifications, 'group')} / records",
 )
 
 EXPECTED = Measure(
@@ -178,7 +178,7 @@ EXPECTED = Measure(
     of=lambda tables: len(tables.once(_get_groups)),
     heading=Heading.RISK,
     label="re-identified",
-    says=lambda found: "records expected: sum of 1 / group size",
+    says=lambda result: "records expected: sum of 1 / group size",
     percent=False,
 )
 

@@ -111,7 +111,7 @@ DR = Measure(
     of=_compute_risk,
     heading=Heading.LITERATURE,
     label="DR",
-    says=lambda found: "(DLD + SDID) / 2",
+    says=lambda result: "(DLD + SDID) / 2",
 )
 
 SI = Measure(
@@ -127,6 +127,6 @@ SI = Measure(
     ),
     heading=Heading.LITERATURE,
     label="SI",
-    says=lambda found: "(DR + PIL) / 2",
+    says=lambda result: "(DR + PIL) / 2",
     excused={"signs_do_not_matter": MIRRORED},
 )

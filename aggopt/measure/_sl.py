@@ -97,8 +97,9 @@ def _spread_argument(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
 
 
 def _compute_measure(tables: Comparison) -> float | None:
-    requests = tables.delta, tables.importance
-    return tables.of_numbers(lambda pair: compute_sl(pair, *requests))
+    return tables.of_numbers(
+        lambda pair: compute_sl(pair, tables.delta, tables.importance)
+    )
 
 
 def _describe_far(result: Any) -> str:

@@ -196,8 +196,16 @@ class TypedPair:
             one = other = np.zeros((self.n, 1))
         varying = np.array([pair.varies for pair in self.attributes])
         total = sum(pair.total for pair in self.attributes)
-        tables = one, other, other - one, varying, self.published, total
-        return Pair(*tables, self.weights, self.attacker)
+        return Pair(
+            one,
+            other,
+            other - one,
+            varying,
+            self.published,
+            total,
+            self.weights,
+            self.attacker,
+        )
 
     @cached_property
     def numbers(self) -> Pair | None:
@@ -212,7 +220,9 @@ class TypedPair:
         after = np.column_stack([pair.released for pair in pairs])
         return Pair.of(before, after, self.weights)
 
-    def each(self, figure: Callable[[AttributePair], Found]) -> dict[str, Found]:
+    def by_attribute(
+        self, figure: Callable[[AttributePair], Found]
+    ) -> dict[str, Found]:
         """Return a figure of each attribute, by name."""
         return {pair.of.name: figure(pair) for pair in self.attributes}
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from math import inf, isfinite
 from numbers import Real
 from typing import Any, ClassVar, TypeVar
@@ -20,7 +21,7 @@ from aggopt.measure._pair import Pair
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 
 WHOLE = 5000
-"""Records that are assigned at once, unless asked otherwise: 5 to 10 s, 400 MB."""
+"""Records that are assigned at once, by default: 5 to 10 s, 400 MB."""
 
 BLOCK = 1000  # records of a block if the table has more: .1 s each
 
@@ -131,11 +132,11 @@ class Comparison:
     importance: npt.ArrayLike = 1.0
     whole: int = WHOLE
     by_weight: Pair | None = None
-    _found: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+    _cache: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
 
     @property
     def numbers(self) -> Pair | None:
-        """The numeric attributes; None where none of them varies."""
+        """The numeric attributes; None if none of them varies."""
         return self.pair
 
     @property
@@ -160,9 +161,9 @@ class Comparison:
 
     def once(self, compute: Callable[[Any], Found]) -> Found:
         """Return the result of `compute`, which is called the first time only."""
-        if compute not in self._found:
-            self._found[compute] = compute(self)
-        result: Found = self._found[compute]
+        if compute not in self._cache:
+            self._cache[compute] = compute(self)
+        result: Found = self._cache[compute]
         return result
 
     def figure(self, measure: "Measure") -> Any:
@@ -206,9 +207,9 @@ class TypedComparison(Comparison):
         **others: Any,
     ) -> "TypedComparison":
         """Return the comparison of a table and its release; see `TypedPair.of`."""
-        arguments = original, released, attributes, safety
-        typed = TypedPair.of(*arguments, known=known, units=units, added=added)
-        weighed = None if weights is None else TypedPair.of(*arguments, weights)
+        make_pair = partial(TypedPair.of, original, released, attributes, safety)
+        typed = make_pair(known=known, units=units, added=added)
+        weighed = None if weights is None else make_pair(weights)
         return cls(
             pair=typed.embedded,
             typed=typed,
@@ -230,7 +231,7 @@ class TypedComparison(Comparison):
 
     @property
     def numbers(self) -> Pair | None:
-        """The numeric attributes; None where none of them varies."""
+        """The numeric attributes; None if none of them varies."""
         return self.typed.numbers
 
 
@@ -319,7 +320,7 @@ def _adopt_measure(thing: object, origin: Origin) -> Measure:
 
 
 MEASURES = Registry(
-    "aggopt.measure", Measure, "measure", own="measures", adopt=_adopt_measure
+    "aggopt.measure", Measure, "measure", plugin_kind="measures", adopt=_adopt_measure
 )
 
 
@@ -336,8 +337,8 @@ def adopt_user_measures(extra: Mapping[str, Any] | Iterable[Any]) -> dict[str, M
         extra.items() if isinstance(extra, Mapping) else ((None, e) for e in extra)
     )
     measures: dict[str, Measure] = {}
-    for name, each in named_measures:
-        measure = MEASURES.adopted(each)
+    for name, user_measure in named_measures:
+        measure = MEASURES.adopt(user_measure)
         called = measure.name if name is None else name
         if called in (*measures, *MEASURES, *TAKEN):
             raise JobError(
@@ -345,7 +346,7 @@ def adopt_user_measures(extra: Mapping[str, Any] | Iterable[Any]) -> dict[str, M
                 "already.",
                 fix="give it another name; those of this package are measured anyway.",
             )
-        measure.function.checked({})  # type: ignore[attr-defined]
+        measure.function.check_arguments({})  # type: ignore[attr-defined]
         measures[called] = measure
     return measures
 
@@ -364,8 +365,8 @@ class TypedMeasure(Declared):
         for all attributes together.
     """
 
-    each: Callable[[AttributePair], Figure] | None = None
-    whole: Callable[[TypedComparison], Figure] | None = None
+    by_attribute: Callable[[AttributePair], Figure] | None = None
+    of_table: Callable[[TypedComparison], Figure] | None = None
 
     def shown(self, figure: Figure) -> str:
         """Return a figure in its printed form; "" if it is not defined."""

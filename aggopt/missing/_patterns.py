@@ -79,10 +79,10 @@ def patterns(X: npt.ArrayLike, k: int) -> Patterns:
     records = check_incomplete_matrix(X)
     Z = Scale.of(records).standardise(records)
     n, d = records.shape
-    return join_patterns(np.isnan(records), check_group_size(k, n), Z, np.arange(d))
+    return combine_patterns(np.isnan(records), check_group_size(k, n), Z, np.arange(d))
 
 
-def join_patterns(absent: Bool, k: int, Z: F64, attribute: I64) -> Patterns:
+def combine_patterns(absent: Bool, k: int, Z: F64, attribute: I64) -> Patterns:
     """Return the result of `patterns` for records with `absent` values (n, d).
 
     `Z` (n, p) are coordinates, each of one `attribute` (p,).

@@ -16,7 +16,7 @@ from aggopt.core.validation import (
     Floats,
     Labels,
     check_group_size,
-    is_whole,
+    is_whole_number,
     renumber_groups,
     require_seed,
 )
@@ -52,7 +52,7 @@ def choose_block_size(block_size: object, k: int) -> int:
     """Return the largest size of a block, as requested or by default."""
     if block_size is None:
         return max(BLOCK, GROUPS * k)
-    if not is_whole(block_size) or block_size < 2 * k:
+    if not is_whole_number(block_size) or block_size < 2 * k:
         raise JobError(
             f"block_size = {block_size}, and k = {k}.",
             fix=f"pass a whole number of at least 2 k = {2 * k}, a thousand or more "
@@ -63,7 +63,7 @@ def choose_block_size(block_size: object, k: int) -> int:
 
 def require_region_size(size: object) -> None:
     """Refuse an invalid size of regions."""
-    if size is not None and not (is_whole(size) and size >= 1):
+    if size is not None and not (is_whole_number(size) and size >= 1):
         raise JobError(
             f"region_size = {size}.", fix="pass a whole number from 1 up, or None."
         )
@@ -90,9 +90,7 @@ def partition_in_blocks(
             + find_first_records(np.asarray(divide(rows[part], k, scale="none")))
         )
 
-    return np.concatenate(
-        threads.each(block, split_in_parts(len(rows), size), progress)
-    )
+    return np.concatenate(threads.map(block, split_in_parts(len(rows), size), progress))
 
 
 LEAF = 64  # records of a part without an internal order

@@ -403,7 +403,7 @@ def search_regions(
             task = partial(
                 _search_region, group_map, cut, search, waiting, needed, seed
             )
-            threads.each(task, range(len(cut.ends)), progress)
+            threads.map(task, range(len(cut.ends)), progress)
             seed += len(cut.ends)
 
 

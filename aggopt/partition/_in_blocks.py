@@ -10,7 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline, Progress, require_progress
-from aggopt.core.validation import Floats, check_group_size, check_groups, is_whole
+from aggopt.core.validation import (
+    Floats,
+    check_group_size,
+    check_groups,
+    is_whole_number,
+)
 from aggopt.encoding.encoded_table import Encoded
 from aggopt.errors import JobError, PrivacyError, naming, require_known
 from aggopt.partition.registry import (
@@ -170,7 +175,9 @@ def _require_positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
         columns = [tuple(block) for block in blocks]
     except TypeError:
         columns = None
-    if columns is None or not all(is_whole(c) for block in columns for c in block):
+    if columns is None or not all(
+        is_whole_number(c) for block in columns for c in block
+    ):
         raise JobError(
             "blocks are not lists of column positions.",
             fix="pass for example [[0, 1], [2]].",

@@ -10,7 +10,7 @@ from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import Deadline, Progress, progress_part, throttle
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, check_group_size, is_whole
+from aggopt.core.validation import Floats, Labels, check_group_size, is_whole_number
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _unassigned_pool as unassigned
 from aggopt.partition._cbfs import cbfs_labels
@@ -158,7 +158,7 @@ def _require_starts(starts: int | None, n: int) -> int:
     """Return the number of orderings, by default from n; refuse other values."""
     if starts is None:
         return max(1, STARTS * MANY // max(n, MANY))
-    if is_whole(starts) and starts >= 1:
+    if is_whole_number(starts) and starts >= 1:
         return int(starts)
     raise JobError(
         "starts must be a whole number of at least 1.",

@@ -5,7 +5,7 @@ from typing import Any
 
 from aggopt.core.deadline import require_time_limit
 from aggopt.core.html import HtmlFields
-from aggopt.core.validation import check_group_size, is_whole
+from aggopt.core.validation import check_group_size, is_whole_number
 from aggopt.errors import JobError
 
 PROVABLE = 5000  # records up to which column generation gives a useful bound
@@ -83,7 +83,7 @@ def recommend(
     'blocked'
     """
     for name, count in {"n": n, "d": d}.items():
-        if not is_whole(count) or count < 1:
+        if not is_whole_number(count) or count < 1:
             raise JobError(
                 f"{name} = {count!r} is not a count.",
                 fix="pass the numbers of records and of attributes, from 1 up.",
@@ -101,7 +101,7 @@ def recommend(
 
 
 def _require_distinct(distinct: int | None, n: int) -> None:
-    if distinct is not None and not (is_whole(distinct) and 1 <= distinct <= n):
+    if distinct is not None and not (is_whole_number(distinct) and 1 <= distinct <= n):
         raise JobError(
             f"distinct = {distinct!r}, of {n} records.",
             fix="pass how many of the records differ, from 1 to n, or leave it out.",

@@ -18,7 +18,7 @@ from aggopt.core.columns import encode_values, iter_columns
 from aggopt.core.plural import plural
 from aggopt.core.stacklevel import find_caller_stacklevel
 from aggopt.core.types import F64, I64, Bool
-from aggopt.core.validation import Floats, Labels, check_matrix, is_whole
+from aggopt.core.validation import Floats, Labels, check_matrix, is_whole_number
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -240,7 +240,9 @@ class Constraints:
             close = build_closeness(ordered, self.closeness.limits[0])
         if self.diversity is not None:
             diversity = self.diversity
-            diverse = build_diversity(diversity.codes, diversity.least, diversity.kind)
+            diverse = build_diversity(
+                diversity.codes, diversity.required_l, diversity.kind
+            )
         return combine_constraints(close, diverse)
 
     @property
@@ -390,8 +392,8 @@ def read_levels(
     if boundaries is not None:
         cuts = _require_ascending(boundaries)
         return _number_levels(np.searchsorted(cuts, numbers, side="right"))
-    if not is_whole(levels) or levels < 1:
-        shown = levels if is_whole(levels) else type(levels).__name__
+    if not is_whole_number(levels) or levels < 1:
+        shown = levels if is_whole_number(levels) else type(levels).__name__
         raise JobError(
             f"levels = {shown}.",
             fix='pass the number of levels, levels=20, or "values" to make each '
@@ -473,8 +475,8 @@ def find_largest_l(counts: I64, kind: str) -> int:
 
 def require_l(l: object) -> int:  # noqa: E741
     """Return l if it is a whole number of 1 or more; refuse others."""
-    if not is_whole(l) or l < 1:
-        shown = l if is_whole(l) else type(l).__name__
+    if not is_whole_number(l) or l < 1:
+        shown = l if is_whole_number(l) else type(l).__name__
         raise JobError(f"l = {shown}.", fix="pass a whole number of at least 1: l=3.")
     return int(l)
 

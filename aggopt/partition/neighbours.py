@@ -109,13 +109,13 @@ def sum_nearest_distances(rows: Floats, k: int, threads: ThreadPool) -> float:
     from aggopt.partition import neighbours_kernels as kernels  # imports numba
     from aggopt.partition._box_tree_kernels import build_tree
 
-    (tree,) = threads.each(build_tree, [unassigned.create_pool(rows)])
+    (tree,) = threads.map(build_tree, [unassigned.create_pool(rows)])
 
     def add_up(start: int) -> float:
         stop = min(start + LEAVES, len(tree.waiting))
         return float(kernels.sum_nearest_in_leaves(tree, k, start, stop))
 
-    total = sum(threads.each(add_up, range(0, len(tree.waiting), LEAVES)))
+    total = sum(threads.map(add_up, range(0, len(tree.waiting), LEAVES)))
     return rescale_squares(total, find_exponent(rows))  # a pool is scaled by it
 
 

@@ -131,7 +131,7 @@ PARTITIONERS = Registry(
     Partitioner,
     "partition method",
     RESERVED_NAMES,
-    own="partitioners",
+    plugin_kind="partitioners",
     adopt=_adopt_function,
 )
 
@@ -164,7 +164,7 @@ def resolve_function(
     if isinstance(method, OwnPartitioner):
         return method
     if callable(method):
-        method = PARTITIONERS.declared_as(method) or PARTITIONERS.adopted(method)
+        method = PARTITIONERS.find_declared(method) or PARTITIONERS.adopt(method)
         if method.origin is not None:
             return method.function
         method = method.name
@@ -175,9 +175,9 @@ def resolve_function(
 def _require_method(list_accepted: Callable[[], tuple[str, ...]], value: Any) -> Any:
     """Return a known name, a name of user code, or a function as a method."""
     if not callable(value):
-        is_user_code = isinstance(value, str) and PARTITIONERS.names_own(value)
+        is_user_code = isinstance(value, str) and PARTITIONERS.names_user_code(value)
         return value if is_user_code else require_choice(value, list_accepted())
-    method = PARTITIONERS.adopted(value)
+    method = PARTITIONERS.adopt(value)
     if method.origin is None:
         return require_choice(method.name, list_accepted())
     return method.function
@@ -208,9 +208,9 @@ class FromGroups(Grouping, PluginSection):
         Raises as `Registry.adopted`.
         """
         update = {
-            key: PARTITIONERS.adopted(method).function
+            key: PARTITIONERS.adopt(method).function
             for key, method in self._others
-            if isinstance(method, str) and PARTITIONERS.names_own(method)
+            if isinstance(method, str) and PARTITIONERS.names_user_code(method)
         }
         return self.model_copy(update=update) if update else self
 

@@ -34,11 +34,11 @@ def sort_in_space(
 
     level = _select_larger([slice(0, len(rows))], piece)
     while level:
-        threads.each(halve, level)
+        threads.map(halve, level)
         level = _select_larger(
             [half for part in level for half in _split_in_halves(part)], piece
         )
-    threads.each(arrange, split_in_parts(len(rows), piece))
+    threads.map(arrange, split_in_parts(len(rows), piece))
     return rows, ids
 
 
@@ -112,7 +112,7 @@ def find_near(
             permuted, ids = sort_in_space(
                 rows, part, threads, turns=0, seed=seed + tree
             )
-        threads.each(
+        threads.map(
             compare,
             split_in_parts(n, part),
             partial(_report_share, progress, tree, trees),

@@ -204,10 +204,10 @@ def read_factor(c: object) -> Fraction:
 def count_attributes(groups: Any, confidential: Any, *, missing: str) -> list[Counts]:
     """Return the counts of each confidential attribute; errors name it."""
     labels = read_labels(groups)
-    found = map_attributes(
+    counts_by_name = map_attributes(
         confidential,
         len(labels),
         missing,
         lambda values, codes: Counts.of(labels, codes),
     )
-    return [counts for _, counts in found]
+    return [counts for _, counts in counts_by_name]

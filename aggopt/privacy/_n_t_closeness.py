@@ -16,7 +16,7 @@ from aggopt.core.columns import (
 )
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, check_matrix, is_whole
+from aggopt.core.validation import Floats, check_matrix, is_whole_number
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.privacy.closeness import warn_of_constant
 from aggopt.privacy.distance import Distance
@@ -78,8 +78,8 @@ def n_t_closeness(
 
 def _require_records(n: object, everybody: int) -> int:
     fix = f"pass how many records a superset has, at least: 1 to {everybody}."
-    if not is_whole(n) or n < 1:
-        raise JobError(f"n = {n if is_whole(n) else type(n).__name__}.", fix=fix)
+    if not is_whole_number(n) or n < 1:
+        raise JobError(f"n = {n if is_whole_number(n) else type(n).__name__}.", fix=fix)
     if n > everybody:
         raise InfeasibleInputError(
             f"n = {n}, but there are only {everybody} records.", fix=fix
@@ -90,7 +90,7 @@ def _require_records(n: object, everybody: int) -> int:
 def _read_numbers(released: Any) -> Floats:
     if is_series(released) or (not is_table(released) and _is_flat(released)):
         raise JobError(
-            "Labels do not tell which groups are neighbours.",
+            "Labels do not show which groups are neighbours.",
             fix="pass the released quasi-identifiers as a table, or an array of shape "
             '(n, d): of one column frame[["NAME"]].',
         )

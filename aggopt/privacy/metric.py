@@ -80,7 +80,7 @@ class Metric:
             return Nested.of(distinct, codes, self.tree)
         if self.missing == OWN and None in distinct:
             raise TableError(
-                "What is missing has no place in an order.",
+                "Missing values have no place in an order.",
                 fix='choose distance = "equal" or "hierarchical" for this attribute, '
                 "or remove the records where it is missing.",
             )
@@ -131,7 +131,7 @@ def read_order(order: Any) -> tuple[Hashable, ...]:
             f"order is {type(order).__name__}, and no list of values."
         )
     if not all(pd.api.types.is_scalar(entry) for entry in entries):
-        raise _make_order_error("order names what is no plain value.")
+        raise _make_order_error("order contains an entry that is not a plain value.")
     if not entries or any(is_missing(entry) for entry in entries):
         raise _make_order_error(
             f"order names {'a missing value' if entries else 'nothing'}."

@@ -219,6 +219,6 @@ REQUIREMENTS = Registry(
     PrivacyModel,
     "privacy model",
     TAKEN,
-    own="privacy_models",
+    plugin_kind="privacy_models",
     adopt=_adopt_function,
 )

@@ -194,7 +194,7 @@ def _list_nodes(branch: Any) -> list[Any]:
 
 def _require_name(node: Any) -> None:
     if not pd.api.types.is_scalar(node) or is_missing(node):
-        raise _make_tree_error("The tree names what is missing, or no plain name.")
+        raise _make_tree_error("The tree contains a missing or composite name.")
 
 
 def _require_one_root(parent: Mapping[Hashable, Hashable]) -> None:

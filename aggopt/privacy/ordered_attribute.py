@@ -15,10 +15,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import encode_entries, iter_columns, list_plain_entries
+from aggopt.core.columns import code_entries, iter_columns, list_plain_entries
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._emd_of_parts import compute_numerators
 from aggopt.privacy._ranked import make_unordered_error, rank_numbers
 from aggopt.privacy.distance import Distance, require_exact
 from aggopt.privacy.distance import read_threshold as read_threshold
@@ -163,7 +162,7 @@ def require_bins(bins: object) -> None:
 
 def _rank_entries(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return entries (n,) that are all there and numbers, objects as their ranks."""
-    codes, _ = encode_entries(entries)
+    codes, _ = code_entries(entries)
     missing = int((codes < 0).sum())
     if missing:
         raise TableError(
@@ -200,3 +199,40 @@ def _read_numbers(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
             fix="remove those records or fill the entries first.",
         )
     return array
+
+
+def compute_numerators(places: I64, starts: I64, below: I64, sums: I64) -> I64:
+    """Return `sum_i |n cnt(i) - s below_i|` of each group, (groups,).
+
+    Group g is places[starts[g]:starts[g + 1]], bins in ascending order; `below` (m,)
+    contains the number of records of the table in bins 0..i, and `sums` (m + 1,) the
+    sums of `below` before i.  The table may be larger than memory.
+
+    The terms are as in `emd_kernels`.  Between two neighbouring members of a group of
+    s, with r members to the left, the terms `n r - s below_i` change their sign once,
+    at the first bin whose `below` exceeds `floor(n r / s)`.  Bisection finds this bin:
+    a table of all counts up to n would be as long as the table of records.
+    """
+    sizes = np.diff(starts)
+    n = below[-1]
+    last = len(below) - 1
+    s = np.repeat(sizes, sizes)
+    r = np.arange(len(places)) - np.repeat(starts[:-1], sizes) + 1
+    ends = np.append(places[1:], last)
+    ends[starts[1:] - 1] = last  # of the last member, up to the last bin
+    numerators = np.add.reduceat(
+        _compute_terms(r, s, places, ends, n, below, sums), starts[:-1]
+    )
+    return np.asarray(
+        numerators + sizes * sums[places[starts[:-1]]]
+    )  # before the first
+
+
+def _compute_terms(
+    r: I64, s: I64, a: I64, b: I64, n: int, below: I64, sums: I64
+) -> I64:
+    """Return the terms of bins a..b-1, with r of s members to their left."""
+    split = np.clip(np.searchsorted(below, n * r // s, side="right"), a, b)
+    before = sums[split] - sums[a]
+    after = sums[b] - sums[split]
+    return np.asarray(n * r * (2 * split - a - b) - s * (before - after))

@@ -130,9 +130,9 @@ class Requirement(ABC):
         over = share - 1 if self.sign == "<=" else 1 - share
         return np.where(self.find_broken(records, starts), np.maximum(over, LEAST), 0.0)
 
-    def find_worst(self, records: I64, starts: I64, found: F64) -> float:
+    def find_worst(self, records: I64, starts: I64, values: F64) -> float:
         """Return the value of the worst group, rounded once."""
-        return float(found.max() if self.sign == "<=" else found.min())
+        return float(values.max() if self.sign == "<=" else values.min())
 
     @property
     def trivial(self) -> bool:
@@ -183,9 +183,9 @@ class Requirement(ABC):
             fix=", or ".join([*self.list_remedies(total), "drop it, as identifier."]),
         )
 
-    def list_remedies(self, whole: Check) -> list[str]:
-        """Return feasible alternatives if `whole`, the check of all records, fails."""
-        return [f"promise {whole.keeps}"]
+    def list_remedies(self, total: Check) -> list[str]:
+        """Return feasible alternatives if `total`, the check of all records, fails."""
+        return [f"promise {total.keeps}"]
 
 
 def sort_by_group(labels: npt.NDArray[Any]) -> tuple[I64, I64]:

@@ -73,9 +73,9 @@ class OfPart(Requirement):
         """Return the shortfall of each group."""
         return self.whole.measure_shortfall(self.which[records], starts)
 
-    def find_worst(self, records: I64, starts: I64, found: F64) -> float:
+    def find_worst(self, records: I64, starts: I64, values: F64) -> float:
         """Return the value of the worst group, rounded once."""
-        return self.whole.find_worst(self.which[records], starts, found)
+        return self.whole.find_worst(self.which[records], starts, values)
 
     def complete_check(self, check: Check) -> Check:
         """Return the check with additions of the model."""
@@ -85,6 +85,6 @@ class OfPart(Requirement):
         """Return the requirement that these groups satisfy."""
         return self.whole.describe_kept(value)
 
-    def list_remedies(self, whole: Check) -> list[str]:
+    def list_remedies(self, total: Check) -> list[str]:
         """Return feasible alternatives."""
-        return self.whole.list_remedies(whole)
+        return self.whole.list_remedies(total)

@@ -25,7 +25,7 @@ class OwnJudge(UserFunction):
     """
 
     data: ClassVar[tuple[str, ...]] = ("values",)
-    given: ClassVar[tuple[str, ...]] = ("whole",)
+    offered: ClassVar[tuple[str, ...]] = ("whole",)
 
     def __call__(
         self,
@@ -45,7 +45,7 @@ class OwnJudge(UserFunction):
             raise JobError(
                 f"The privacy model {self.origin.name} returns something of type "
                 f"{type(verdict).__name__}.",
-                fix="return True where the values of the group satisfy it, else False.",
+                fix="return True if the values of the group satisfy it, else False.",
             )
         return bool(verdict)
 

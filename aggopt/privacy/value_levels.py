@@ -36,7 +36,7 @@ def assign_levels(
     """
     if isinstance(levels, int):
         if levels < 2:
-            raise _make_levels_error(f"levels = {levels} leaves nothing to tell apart.")
+            raise _make_levels_error(f"levels = {levels} leaves only one level.")
         filled = fill_equally(numbers, levels, counts)
     else:
         ends = np.asarray(levels, dtype=float)

@@ -32,7 +32,7 @@ class RepairOptions(NamedTuple):
 Solve = Callable[[Problem, Labels, RepairOptions, Deadline], MethodResult]
 
 
-def list_methods() -> dict[str, Repair]:
+def list_closeness_methods() -> dict[str, Repair]:
     """Return the repairs that `closeness` offers."""
     return {n: method for n, method in REPAIRS.items() if method.solve is not None}
 
@@ -80,7 +80,7 @@ def compile_for(method: str, language: str | None) -> None:
         import_module(f"aggopt.solvers._{name}")
     ordered = Ordered.of([0, 0, 1, 1])
     problem = Problem(np.array([[0.0], [0.0], [1.0], [1.0]]), ordered, 2, 0.1)
-    solve = list_methods()[method].solve
+    solve = list_closeness_methods()[method].solve
     if solve is not None:
         solve(
             problem, np.array([0, 0, 1, 1]), RepairOptions(None, 1, 0), Deadline(TRIAL)

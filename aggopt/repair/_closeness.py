@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import LONGEST, Deadline, Progress
 from aggopt.core.types import Labels
-from aggopt.core.validation import check_groups, is_whole, require_seed
+from aggopt.core.validation import check_groups, is_whole_number, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.partition._in_blocks import call_with_progress
 from aggopt.partition.shared.result import Partition
@@ -18,7 +18,7 @@ from aggopt.repair._close import (
     Solve,
     choose_union_solver,
     compile_for,
-    list_methods,
+    list_closeness_methods,
 )
 from aggopt.repair._problem import Problem, create_problem, require_rows
 from aggopt.repair._result import (
@@ -169,7 +169,7 @@ def _run_method(
     clock: Deadline,
 ) -> MethodResult:
     """Return the result of the method."""
-    solve: Solve = list_methods()[method].solve  # type: ignore[assignment]
+    solve: Solve = list_closeness_methods()[method].solve  # type: ignore[assignment]
     return solve(problem, labels, options, clock)
 
 
@@ -185,7 +185,7 @@ def _read_proposals(proposals: int | None, method: str, n: int) -> int:
     """Return the number of proposals, by default that of the method."""
     if proposals is None:
         return PROPOSALS * n if method == "sweep" else 0
-    if not is_whole(proposals) or proposals < 0:
+    if not is_whole_number(proposals) or proposals < 0:
         raise JobError(
             f"proposals = {proposals}.", fix="pass a whole number, 0 for none."
         )
@@ -194,7 +194,7 @@ def _read_proposals(proposals: int | None, method: str, n: int) -> int:
 
 def _require_options(method: str, seed: int, proposals: int | None) -> None:
     """Refuse an unknown method, an invalid seed, and options of other methods."""
-    require_known("method of repair", method, tuple(list_methods()))
+    require_known("method of repair", method, tuple(list_closeness_methods()))
     require_seed(seed)
     if method == "merge-ilp" and (seed or proposals is not None):
         raise JobError(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.types import I64
-from aggopt.core.validation import Labels, check_group_size, is_whole
+from aggopt.core.validation import Labels, check_group_size, is_whole_number
 from aggopt.core.validation import check_groups as checked
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy.ordered_attribute import Ordered
@@ -230,7 +230,7 @@ def smallest_t(
     ordered = read_ordered(confidential, bins)
     n = ordered.n
     k = check_group_size(k, n)
-    if not is_whole(groups) or groups < 1:
+    if not is_whole_number(groups) or groups < 1:
         raise JobError(f"groups = {groups}.", fix="pass a whole number from 1 up.")
     if groups * k > n:
         raise InfeasibleInputError(

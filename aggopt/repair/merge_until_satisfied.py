@@ -199,11 +199,12 @@ def _measure_shortfalls(
     unions = [
         np.concatenate([get_members(g), get_members(other)]) for g, other in pairs
     ]
-    union_records = np.concatenate(unions), compute_starts(list(map(len, unions)))
-    shortfalls = _sum_shortfalls(requirements, *union_records)
+    union_records = np.concatenate(unions)
+    union_starts = compute_starts(list(map(len, unions)))
+    shortfalls = _sum_shortfalls(requirements, union_records, union_starts)
     for requirement in requirements:
         if requirement.lasting:
-            shortfalls[requirement.find_broken(*union_records)] = np.inf
+            shortfalls[requirement.find_broken(union_records, union_starts)] = np.inf
     ends = np.cumsum([len(row) for row in near.values()])[:-1]
     return dict(zip(near, np.split(shortfalls, ends), strict=True))
 

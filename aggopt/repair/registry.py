@@ -97,5 +97,9 @@ def _adopt_function(thing: object, origin: Origin) -> Repair:
 
 
 REPAIRS = Registry(
-    "aggopt.repair._methods", Repair, "repair", own="repairs", adopt=_adopt_function
+    "aggopt.repair._methods",
+    Repair,
+    "repair",
+    plugin_kind="repairs",
+    adopt=_adopt_function,
 )

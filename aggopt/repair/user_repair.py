@@ -51,7 +51,7 @@ class OwnRepair(UserFunction):
     """
 
     data: ClassVar[tuple[str, ...]] = ("X", "labels", "k")
-    given: ClassVar[tuple[str, ...]] = ("progress", "broken")
+    offered: ClassVar[tuple[str, ...]] = ("progress", "broken")
 
     def __call__(
         self, repair_input: RepairInput, labels: Labels, section: Any

@@ -21,7 +21,7 @@ from aggopt.release.release import Release
 SIZE = 16  # bytes: of a million rows two that differ are alike once in 1e26 times
 
 
-def hash_rows(frame: nw.DataFrame[Any], key: bytes) -> list[bytes]:
+def hash_table_rows(frame: nw.DataFrame[Any], key: bytes) -> list[bytes]:
     """Return a keyed hash of each row (n,): equal where all entries are.
 
     Numbers and truth values count by their value, whatever type or library holds them,
@@ -90,7 +90,7 @@ class FittedRows:
             native = native.to_numpy()
         elif masked.frame.implementation.is_pandas():
             native = native.reset_index(drop=True)  # it would say whose they were
-        hashes = tuple(hash_rows(frame, key))
+        hashes = tuple(hash_table_rows(frame, key))
         return cls(native, place.ravel(), hashes, key, dict(masked.types))
 
     def places(self, frame: nw.DataFrame[Any]) -> I64:
@@ -103,7 +103,7 @@ class FittedRows:
         for row, place in zip(self.hashes, self.place.tolist(), strict=True):
             fitted.setdefault(row, []).append(place)
         turns = {row: cycle(places) for row, places in fitted.items()}
-        hashes = hash_rows(frame, self.key)
+        hashes = hash_table_rows(frame, self.key)
         return np.array([next(turns[row]) if row in turns else -1 for row in hashes])
 
     def nearest(self, frame: nw.DataFrame[Any]) -> I64:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from aggopt.core.frame import require_records, to_frame
+from aggopt.core.frame import require_nonempty, to_frame
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.job import Job
 from aggopt.pipeline.mask import mask
@@ -141,7 +141,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         require_known("way with records that were not fitted", self.unseen, WAYS)
         data = self._checked(X, reset=False)
         frame = to_frame(data)
-        require_records(frame)
+        require_nonempty(frame)
         place = self._fitted.places(frame)
         new = np.flatnonzero(place < 0)
         if len(new):

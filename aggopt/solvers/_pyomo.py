@@ -29,7 +29,7 @@ from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.solvers._linear_bound import prove_bound, solve_for_multipliers
 from aggopt.solvers._pyomo_program import (
-    extract_linear_program,
+    extract_pyomo_program,
     get_objective,
     measure_violation,
     read_named_multipliers,
@@ -219,7 +219,7 @@ def _bound(
     if not (solver.is_global or any_of_pyomo):
         return None, False
     maximised = get_objective(problem).sense == pyo.maximize
-    stated = extract_linear_program(problem) if kind in ("LP", "QP") else None
+    stated = extract_pyomo_program(problem) if kind in ("LP", "QP") else None
     if stated is None and not solver.is_global:
         return None, False
     if stated is None:

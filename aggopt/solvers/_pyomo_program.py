@@ -233,7 +233,7 @@ class PyomoProgram(NamedTuple):
     rows: list[Any]
 
 
-def extract_linear_program(problem: Any) -> PyomoProgram | None:
+def extract_pyomo_program(problem: Any) -> PyomoProgram | None:
     """Return the linear program, whose costs may be squares; None for any other."""
     cost = get_objective(problem)
     rows = list_constraints(problem)
@@ -308,7 +308,7 @@ Box = dict[int, Interval]
 class Form:
     """Sum of a x^2 + b x over `own` and a x y over `pairs`, between low and high."""
 
-    own: dict[int, tuple[float, float]]  # by the id of x
+    single: dict[int, tuple[float, float]]  # by the id of x
     pairs: list[tuple[float, int, int]]
     constant: float
     low: float = -inf
@@ -394,7 +394,7 @@ def _stack_terms(terms: list[Interval]) -> Terms:
 
 def _iter_terms(form: Form, box: Box, *, upward: float = 0.0) -> Iterator[Interval]:
     """Yield coefficients and reaches, but of squares that only add, `upward`, none."""
-    for j, (a, b) in form.own.items():
+    for j, (a, b) in form.single.items():
         reach = max(map(abs, box[j]))
         yield b, reach
         if a:
@@ -405,18 +405,18 @@ def _iter_terms(form: Form, box: Box, *, upward: float = 0.0) -> Iterator[Interv
 
 def _make_objective_row(goal: Form, sign: float, reached: float) -> Form:
     """Return the row that all points satisfy that are at least as good as `reached`."""
-    of_variable = {j: (sign * a, sign * b) for j, (a, b) in goal.own.items()}
+    of_variable = {j: (sign * a, sign * b) for j, (a, b) in goal.single.items()}
     pairs = [(sign * a, i, j) for a, i, j in goal.pairs]
     return Form(of_variable, pairs, sign * goal.constant, high=sign * reached)
 
 
 def _list_used_variables(form: Form) -> set[int]:
-    return {*form.own, *(j for _, *variables in form.pairs for j in variables)}
+    return {*form.single, *(j for _, *variables in form.pairs for j in variables)}
 
 
 def _reduce_box(row: Form, box: Box) -> None:
     """Narrow the box to the range that a row leaves each of its variables."""
-    spans = {j: _compute_square_range(a, b, box[j]) for j, (a, b) in row.own.items()}
+    spans = {j: _compute_square_range(a, b, box[j]) for j, (a, b) in row.single.items()}
     ranges = [
         *spans.values(),
         *(_compute_product_range(a, box[i], box[j]) for a, i, j in row.pairs),
@@ -425,7 +425,7 @@ def _reduce_box(row: Form, box: Box) -> None:
     upper_ends = [s[1] for s in ranges]
     endless = sum(map(isinf, lower_ends)), sum(map(isinf, upper_ends))
     end_sums = fsum(filter(isfinite, lower_ends)), fsum(filter(isfinite, upper_ends))
-    for j, (a, b) in row.own.items():
+    for j, (a, b) in row.single.items():
         top = (
             row.high
             - row.constant

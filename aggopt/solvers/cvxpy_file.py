@@ -106,6 +106,6 @@ def read_values(
     place = {chain.solver.VAR_ID: column}
     solution = Solution(settings.OPTIMAL, 0.0, place, None, {})
     steps = zip(chain.reductions[:-1], inverse[:-1], strict=True)
-    for reduction, known in reversed(list(steps)):
-        solution = reduction.invert(solution, known)
+    for reduction, entries in reversed(list(steps)):
+        solution = reduction.invert(solution, entries)
     problem.unpack(solution)

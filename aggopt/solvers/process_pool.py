@@ -278,8 +278,8 @@ class _Worker:
         streams = (self.process.stdin, self.process.stdout, self.process.stderr)
         self.streams = [stream for stream in streams if stream is not None]
         self.requests, self.answers, self.printed = (s.fileno() for s in self.streams)
-        for each in self.streams:
-            os.set_blocking(each.fileno(), False)
+        for pipe in self.streams:
+            os.set_blocking(pipe.fileno(), False)
         self.unread = bytearray()
         self.kills = _count_kills()
 

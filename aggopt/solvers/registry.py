@@ -43,7 +43,11 @@ class _Solvers(Registry[Solver]):
 
 
 SOLVERS = _Solvers(
-    "aggopt.solvers.packages", Solver, "solver", own="solvers", adopt=_adopt_user_solver
+    "aggopt.solvers.packages",
+    Solver,
+    "solver",
+    plugin_kind="solvers",
+    adopt=_adopt_user_solver,
 )
 
 
@@ -76,7 +80,7 @@ def find_language_solver(name: str) -> Solver | None:
     if not spoken.is_installed(called):
         raise SolverError(
             f"{language} knows {called}, and does not find it here.",
-            fix=f"install it as the pages of {language} on its solvers say.",
+            fix=f"install it as described in the pages of {language} on its solvers.",
         )
     return Solver(
         name=f"{language}:{called}",
@@ -165,8 +169,8 @@ def _get_named_solver(name: object, able: list[Solver]) -> Solver:
     for solver in (*able, *SOLVERS.values()):
         if name == _strip_language(solver):
             return solver
-    if SOLVERS.names_own(name):
-        return SOLVERS.adopted(name)
+    if SOLVERS.names_user_code(name):
+        return SOLVERS.adopt(name)
     if (of_one := find_language_solver(name)) is not None:
         return of_one
     raise _unknown(name, able or list(SOLVERS.values()))
@@ -185,10 +189,10 @@ def _get_passed_solver(thing: object) -> Solver:
     """Return the solver that an object is."""
     if isinstance(thing, Solver):
         ours = SOLVERS.get(thing.name) or find_language_solver(thing.name)
-        return thing if thing.origin or thing == ours else SOLVERS.adopted(thing)
+        return thing if thing.origin or thing == ours else SOLVERS.adopt(thing)
     if not callable(thing):
         raise UnknownNameError("solver", str(thing), SOLVERS)
-    return SOLVERS.adopted(thing)
+    return SOLVERS.adopt(thing)
 
 
 def _explain_unfit(

@@ -103,7 +103,7 @@ def run_apart(
             solver=solver.name,
             limit=parse_seconds(time_limit if time_limit is not None else option_limit),
             modules=_list_modules(solver),
-            dumps=partial(pickle_function, own=solver.run)
+            dumps=partial(pickle_function, value=solver.run)
             if solver.run
             else pickle.dumps,
         )

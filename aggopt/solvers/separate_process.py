@@ -72,14 +72,14 @@ def parse_seconds(limit: object) -> float | None:
     return None
 
 
-def pickle_function(thing: object, own: Any = None) -> bytes:
+def pickle_function(thing: object, value: Any = None) -> bytes:
     """Return a pickle, which may hold functions of a notebook or of a script.
 
-    The module of a function `own`, passed as an object, is sent by value: the other
+    The module of a function `value`, passed as an object, is sent by value: the other
     process could find no module of its name, or an older version of it.
     """
     cloudpickle = _load_cloudpickle()
-    module = _find_defining_module(own)
+    module = _find_defining_module(value)
     with _ONE:
         if module is None:
             return bytes(cloudpickle.dumps(thing))

@@ -99,11 +99,11 @@ def redirect_output(solver: str) -> Iterator[None]:
 @contextmanager
 def log_of(solver: str) -> Iterator[TextIO | None]:
     """Yield the file of this block with the solver's name in it; None without one."""
-    kept = _KEPT.get()
-    if kept is None or kept[0] is None:
+    current = _KEPT.get()
+    if current is None or current[0] is None:
         yield None
         return
-    with kept[0].open("a", encoding="utf-8") as log:
+    with current[0].open("a", encoding="utf-8") as log:
         log.write(f"--- {solver}\n")
         log.flush()
         yield log

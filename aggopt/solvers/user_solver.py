@@ -31,7 +31,7 @@ class OwnSolving(UserFunction):
     """
 
     data: ClassVar[tuple[str, ...]] = ("model", "data")
-    given: ClassVar[tuple[str, ...]] = ("start", "time_limit", "options")
+    offered: ClassVar[tuple[str, ...]] = ("start", "time_limit", "options")
 
     def __call__(
         self,
@@ -49,7 +49,7 @@ class OwnSolving(UserFunction):
             The function fails, or does not take a limit or options that are given.
         """
         offered = {"start": start, "time_limit": time_limit, "options": options or None}
-        taken = {name: offered[name] for name in self.given if self.takes(name)}
+        taken = {name: offered[name] for name in self.offered if self.takes(name)}
         for name in offered.keys() - taken.keys() - {"start"}:
             if offered[name] is not None:
                 raise JobError(

@@ -181,7 +181,7 @@ def keep_in_cvxpy(
     return {"one": one, "above": above, "below": below}
 
 
-def keep_in_pyomo(
+def keep_counts_in_pyomo(
     problem: Any, data: Choice, slack: Floats, over: Any = None, under: Any = None
 ) -> None:
     """State the constraints one, above and below, which these models share."""

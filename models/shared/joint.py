@@ -330,7 +330,7 @@ def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
     return {"mean": mean, "covariance": covariance, "response": response}
 
 
-def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
+def keep_moments_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
     """Add the rows that keep the moments of the expressions c (m, d)."""
     import pyomo.environ as pyo
 

@@ -16,7 +16,7 @@ from aggopt.errors import InfeasibleInputError, naming
 from aggopt.models._model import Model
 from aggopt.models.shared.joint import (
     Records,
-    keep_in_pyomo,
+    keep_moments_in_pyomo,
     kept_in_cvxpy,
     measure_moment_errors,
 )
@@ -169,10 +169,11 @@ class JointWishes(Records, ABC):
         lower, upper = (
             float(np.broadcast_to(end, d)[a]) for end in (self.lower, self.upper)
         )
-        arguments = x, self.labels, delta, importance, self.weight
         with naming(f"Attribute {a} of those that vary"):
             bounds = {"lower": lower, "upper": upper, "weights": self.weights}
-            return self.alone.data(*arguments, **bounds)
+            return self.alone.data(
+                x, self.labels, delta, importance, self.weight, **bounds
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,11 +215,11 @@ def rows_in_cvxpy(data: JointWishes, c: Any) -> dict[str, Any]:
 
 def add_rows_in_pyomo(data: JointWishes, problem: Any, c: list[list[Any]]) -> None:
     """Add the rows of moments and bounds of the expressions c (m, d)."""
-    keep_in_pyomo(data, problem, c)
+    keep_moments_in_pyomo(data, problem, c)
     keep_within_in_pyomo(problem, c, data.lower, data.upper)
 
 
-def measure_row_errors(data: JointWishes, c: Floats) -> dict[str, float]:
+def measure_joint_errors(data: JointWishes, c: Floats) -> dict[str, float]:
     """Return the errors of centroids c (m, d) in moments (per record) and bounds."""
     return {
         **measure_moment_errors(data, c),

@@ -65,12 +65,12 @@ class Wishes:
         if not (np.isfinite(self.delta).all() and (self.delta >= 0).all()):
             raise JobError(
                 "delta has entries that are negative or not finite.",
-                fix="ask for distances of 0 or more, in standard deviations.",
+                fix="request distances of 0 or more, in standard deviations.",
             )
         if self.delta.max() > FARTHEST:
             raise JobError(
                 f"delta has entries above {FARTHEST:g} standard deviations.",
-                fix="ask for distances that a release can keep.",
+                fix="request distances that a release can keep.",
             )
         if not ((self.importance >= 0).all() and (self.importance <= 1).all()):
             raise JobError(
@@ -141,8 +141,7 @@ def renormalise_means(data: Wishes) -> Floats:
     c = _stretch_means(data)
     if max(measure_excess(c, data.lower, data.upper).values()) == 0:
         return c
-    bounds = data.lower, data.upper
-    centroids = fit_within(data.sizes, data.means, *bounds)
+    centroids = fit_within(data.sizes, data.means, data.lower, data.upper)
     return c if centroids is None else centroids
 
 

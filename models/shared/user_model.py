@@ -58,9 +58,9 @@ class Declaration(UserFunction):
     """A function (x, labels, sizes, *, settings) to a problem of cvxpy."""
 
     data: ClassVar[tuple[str, ...]] = ("x", "labels", "sizes")
-    given: ClassVar[tuple[str, ...]] = ()
+    offered: ClassVar[tuple[str, ...]] = ()
 
-    def told(self, x: Floats, labels: Labels, /, **settings: Any) -> DeclaredData:
+    def make_data(self, x: Floats, labels: Labels, /, **settings: Any) -> DeclaredData:
         """Return the data that the function receives."""
         return DeclaredData(x, labels, settings)
 
@@ -75,8 +75,9 @@ class Declaration(UserFunction):
             The result is not a problem of cvxpy that minimises, or its variable "c"
             does not have this shape.
         """
-        arguments = (data.x.copy(), data.labels.copy(), data.sizes.copy())
-        problem = self.run(*arguments, **data.settings)
+        problem = self.run(
+            data.x.copy(), data.labels.copy(), data.sizes.copy(), **data.settings
+        )
         self._require_centroids(problem, len(data.sizes))
         if start is not None:
             problem.var_dict["c"].save_value(start)
@@ -122,7 +123,7 @@ def read_point(problem: Any, data: DeclaredData) -> DeclaredPoint | None:
     )
 
 
-def evaluate_cost(data: DeclaredData, at: DeclaredPoint) -> float:
+def evaluate_problem(data: DeclaredData, at: DeclaredPoint) -> float:
     """Return the problem's objective at a point."""
     return at.cost
 
@@ -187,7 +188,7 @@ class OwnData(UserFunction):
     """The class of a model's data: x and labels, and settings by name."""
 
     data: ClassVar[tuple[str, ...]] = ("x", "labels")
-    given: ClassVar[tuple[str, ...]] = ()
+    offered: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -280,9 +281,9 @@ def _make_from_function(
         when="a program of your own",
         kind="",
         languages=("cvxpy",),
-        data=declaration.told,
+        data=declaration.make_data,
         build=declaration.build,
-        objective=evaluate_cost,
+        objective=evaluate_problem,
         violations=measure_violations,
         reader=partial(origin.run, read_point),
         point=declaration.point,
@@ -356,7 +357,7 @@ def _make_data(
     if not origin.run(_is_unchanged, data, x, labels):
         raise JobError(
             f"Data of {origin.name} does not keep x and labels as they are given.",
-            fix="keep both under these names, and what is made of them under others.",
+            fix="keep both under these names, and derived values under others.",
         )
     return data
 

@@ -61,8 +61,8 @@ def require_variance_range(sizes: Floats, lower: float, upper: float) -> None:
         )
     if lower > 0 or upper < 0:
         raise InfeasibleInputError(
-            "The mean of the originals lies outside the bounds of published values.",
-            fix="correct lower and upper: the originals must lie between them.",
+            "The mean of the originals is outside the bounds of published values.",
+            fix="correct lower and upper: the originals must be between them.",
         )
     rest = (sizes.sum() - sizes.min()) / sizes.min()
     ends = [lower**2 * rest, upper**2 * rest]
@@ -71,7 +71,7 @@ def require_variance_range(sizes: Floats, lower: float, upper: float) -> None:
     if min(ends) < 1 - ROUNDING:
         raise InfeasibleInputError(
             f"No {len(sizes)} centroids within the bounds have mean and variance of "
-            "the originals: these lie too far from the others.",
+            "the originals: these are too far from the others.",
             fix='choose a smaller k, publish means as they are (method = "mean"), or '
             "leave the bound out.",
         )

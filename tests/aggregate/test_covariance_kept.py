@@ -21,7 +21,7 @@ def test_means_and_correlations_are_those_of_the_originals():
 
 def test_one_certificate_says_what_all_attributes_lose():
     masked = mean(X, LABELS, keep="covariance")
-    ((columns, proof),) = masked.named(["a", "b", "c"]).items()
+    ((columns, proof),) = masked.name_certificates(["a", "b", "c"]).items()
     assert columns == ("a", "b", "c")
     lost = ((masked.values - X) / X.std(axis=0)) ** 2
     assert proof.objective == pytest.approx(lost.sum(), rel=1e-6)

@@ -94,7 +94,11 @@ def test_the_objective_of_all_is_the_sum_of_what_each_loses():
     masked = mean(X, LABELS, keep="covariance")
     scale = Scale.of(X)
     Z, published = scale.standardise(X), scale.standardise(masked.values)
-    own = {of: proof for names, proof in masked.named("012").items() for of in names}
+    own = {
+        of: proof
+        for names, proof in masked.name_certificates("012").items()
+        for of in names
+    }
     assert own["0"] is own["1"]
     assert own["0"].objective == pytest.approx(((Z - published) ** 2).sum())
 

@@ -23,7 +23,7 @@ def middles(X, labels, *, share=0.5):
 
 
 def adopted(function):
-    return AGGREGATORS.adopted(function).function
+    return AGGREGATORS.adopt(function).function
 
 
 def test_its_centroids_are_published_with_their_squared_error() -> None:

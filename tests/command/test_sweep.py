@@ -69,7 +69,9 @@ def test_a_solver_that_gives_up_on_a_partition_says_why():
     asked = wide_job(partition={"method": "individual_ranking"})
     dynamic, highs = compare_solvers.compare(frame, asked, ["dynamic", "cvxpy:highs"])
     assert dynamic.status == "optimal"
-    assert highs.note.startswith("Attributes 'debt': The values lie on scales too far")
+    assert highs.note.startswith(
+        "Attributes 'debt': The scales of the values are too far"
+    )
 
 
 def test_what_cannot_be_compared_is_refused():

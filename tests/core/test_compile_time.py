@@ -89,8 +89,8 @@ def test_p3m_has_its_time_whatever_compiles(monkeypatch, ticking):
     [
         (lambda x: univariate(x, 3), _runs, "solve_runs"),
         (lambda x: mdav(x[:, None], 3), _mdav, "mdav_labels"),
-        (lambda x: aggregate.mean(x[:, None], LABELS), _mean, "read_numbers"),
-        (lambda x: aggregate.median(x[:, None], LABELS), _median, "read_numbers"),
+        (lambda x: aggregate.mean(x[:, None], LABELS), _mean, "read_float_records"),
+        (lambda x: aggregate.median(x[:, None], LABELS), _median, "read_float_records"),
     ],
 )
 def test_seconds_that_were_spent_leave_it_out(

@@ -44,8 +44,12 @@ def test_what_is_not_data_is_a_setting() -> None:
 
 
 def test_settings_that_are_not_given_are_those_of_the_function() -> None:
-    assert own(plain).checked({"cap": 3}) == {"cap": 3, "fast": False, "how": "near"}
-    assert own(lambda X, k, **more: X).checked({"any": 1}) == {"any": 1}
+    assert own(plain).check_arguments({"cap": 3}) == {
+        "cap": 3,
+        "fast": False,
+        "how": "near",
+    }
+    assert own(lambda X, k, **more: X).check_arguments({"any": 1}) == {"any": 1}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,7 @@ def test_settings_that_are_not_given_are_those_of_the_function() -> None:
 )
 def test_other_settings_are_refused(given, said, fix) -> None:
     with pytest.raises(JobError) as refused:
-        own(plain).checked(given)
+        own(plain).check_arguments(given)
     assert refused.value.problem == said
     assert refused.value.fix.startswith(fix)
 
@@ -93,7 +97,7 @@ def typed(
     ],
 )
 def test_what_annotations_and_defaults_say_is_taken(given) -> None:
-    assert own(typed).checked(given).items() >= given.items()
+    assert own(typed).check_arguments(given).items() >= given.items()
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,7 @@ def test_what_annotations_and_defaults_say_is_taken(given) -> None:
 )
 def test_what_an_annotation_does_not_take_is_refused(given, said, fix) -> None:
     with pytest.raises(JobError) as refused:
-        own(typed).checked(given)
+        own(typed).check_arguments(given)
     assert refused.value.problem.startswith(said)
     assert fix in refused.value.fix
     assert "2.5" not in str(refused.value)
@@ -124,8 +128,12 @@ def test_a_setting_without_a_default_is_needed() -> None:
         """Take two that must be given."""
 
     with pytest.raises(JobError, match=r"needing needs a, b\."):
-        own(needing).checked({})
-    assert own(needing).checked({"a": 1, "b": [2]}) == {"a": 1, "b": [2], "c": 1}
+        own(needing).check_arguments({})
+    assert own(needing).check_arguments({"a": 1, "b": [2]}) == {
+        "a": 1,
+        "b": [2],
+        "c": 1,
+    }
 
 
 def test_a_function_without_settings_takes_none() -> None:
@@ -133,7 +141,7 @@ def test_a_function_without_settings_takes_none() -> None:
         """Take data alone."""
 
     with pytest.raises(JobError, match="none takes no settings, and the job") as no:
-        own(none).checked({"cap": 1})
+        own(none).check_arguments({"cap": 1})
     assert not isinstance(no.value, UnknownNameError)
 
 
@@ -210,8 +218,8 @@ def test_a_file_with_one_function_needs_no_name_of_it(code) -> None:
 def test_what_a_registry_has_is_never_shadowed(monkeypatch) -> None:
     built_in = PARTITIONERS["mdav"]
     for named in ("mdav", mdav, built_in):
-        assert PARTITIONERS.adopted(named) is built_in
-        assert not PARTITIONERS.names_own(named)
+        assert PARTITIONERS.adopt(named) is built_in
+        assert not PARTITIONERS.names_user_code(named)
 
     class Plugin:
         name, value, dist = "mdav", "other:mdav", None
@@ -220,13 +228,13 @@ def test_what_a_registry_has_is_never_shadowed(monkeypatch) -> None:
             raise AssertionError("a plugin took the place of a method")
 
     monkeypatch.setattr(own_code, "entry_points", lambda *, group: [Plugin()])
-    assert PARTITIONERS.adopted("mdav") is built_in
+    assert PARTITIONERS.adopt("mdav") is built_in
 
     def cbfs(X, k):
         """Have the name of a method of this package."""
 
     with pytest.raises(JobError, match="of yours is called 'cbfs', as one of this"):
-        PARTITIONERS.adopted(cbfs)
+        PARTITIONERS.adopt(cbfs)
     assert "cbfs" in PARTITIONERS
 
 
@@ -239,8 +247,8 @@ def test_a_plugin_is_a_method_under_its_name(monkeypatch) -> None:
 
     monkeypatch.setattr(own_code, "entry_points", lambda *, group: [Plugin()])
     monkeypatch.setattr("aggopt.core.registry.find_plugins", own_code.find_plugins)
-    assert PARTITIONERS.names_own("halves")
-    method = PARTITIONERS.adopted("halves")
+    assert PARTITIONERS.names_user_code("halves")
+    method = PARTITIONERS.adopt("halves")
     assert (method.name, method.origin.where) == ("halves", "entry point")
     assert "halves" not in PARTITIONERS
     assert method.guarantees == frozenset("k")
@@ -248,20 +256,20 @@ def test_a_plugin_is_a_method_under_its_name(monkeypatch) -> None:
 
 def test_a_name_that_nothing_has_is_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="No partition method is called 'mdva'"):
-        PARTITIONERS.adopted("mdva")
+        PARTITIONERS.adopt("mdva")
     for named in (3, None, ["mdav"], {"a": 1}):
-        assert not PARTITIONERS.names_own(named)
+        assert not PARTITIONERS.names_user_code(named)
         with pytest.raises(UnknownNameError):
-            PARTITIONERS.adopted(named)
+            PARTITIONERS.adopt(named)
 
 
 def test_kinds_that_take_no_code_say_so() -> None:
     methods = Registry("aggopt.core", Method, "kind of method")
-    assert not methods.names_own("mine.py:f")
+    assert not methods.names_user_code("mine.py:f")
     with pytest.raises(
         UnknownNameError, match=r"No kind of method is called 'mine\.py"
     ):
-        methods.adopted("mine.py:f")
+        methods.adopt("mine.py:f")
 
 
 def test_an_origin_is_of_this_package_if_nothing_is_said() -> None:

@@ -86,7 +86,7 @@ def test_code_that_changed_is_refused_in_words(monkeypatch, tmp_path):
     code = tmp_path / "mine.py"
     code.write_text("def split(X, k):\n    return X\n")
     with trust_files([code]):
-        method = PARTITIONERS.adopted(f"{code}:split")
+        method = PARTITIONERS.adopt(f"{code}:split")
     assert list(run_in_processes(called, [method], 2)) == ["mine.py:split"]
 
     def parts():

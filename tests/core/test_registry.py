@@ -116,9 +116,9 @@ def test_an_object_that_two_files_name_is_one_method(folder, tmp_path) -> None:
 
 def test_an_unknown_name_is_refused_with_the_nearest(folder) -> None:
     with pytest.raises(UnknownNameError, match="No way of cooking is called 'biol'"):
-        folder("boil.py", "boil").named("biol")
+        folder("boil.py", "boil").look_up("biol")
     with pytest.raises(UnknownNameError):
-        folder("boil.py", "boil").named(3)
+        folder("boil.py", "boil").look_up(3)
 
 
 def test_nothing_is_imported_before_somebody_looks(folder) -> None:

@@ -124,7 +124,7 @@ def test_the_coarsest_unit_in_which_all_are_whole(
     native = pd.to_datetime(pd.Series(values)).astype("datetime64[ns]")
     clock = Clock.of(Moments.of(series(native)))
     assert clock.whole == whole
-    assert clock.said(1) == said
+    assert clock.describe_step(1) == said
     assert clock.seconds == whole / SECOND
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import aggopt
 from aggopt.encoding.date_format import DateFormat, find_formats, format_column
-from aggopt.encoding.iso_text import parse_dates
+from aggopt.encoding.iso_text import parse_text_dates
 from aggopt.errors import JobError, TableError
 
 MAKE = [pd.Series, pl.Series, lambda values: pa.chunked_array([pa.array(values)])]
@@ -26,7 +26,7 @@ def series(native):
 @pytest.mark.parametrize("make", MAKE)
 def test_text_is_read_as_dates_and_written_alike(make):
     text = ["22.09.1930", " 1.2.0999 ", None]
-    found = parse_dates(series(make(text)), "%d.%m.%Y")
+    found = parse_text_dates(series(make(text)), "%d.%m.%Y")
     assert [d and (d.year, d.month, d.day) for d in map(day, found.to_list())] == [
         (1930, 9, 22),
         (999, 2, 1),
@@ -79,7 +79,7 @@ def test_a_format_is_of_dates_alone():
 def test_what_does_not_fit_is_counted_and_its_record_named(wrong):
     column = series(pd.Series(["22.09.1930", None, wrong, wrong]))
     with pytest.raises(TableError) as refused:
-        parse_dates(column, "%d.%m.%Y")
+        parse_text_dates(column, "%d.%m.%Y")
     assert refused.value.problem == (
         '2 of 3 values do not fit format = "%d.%m.%Y"; the first is in record 3.'
     )

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aggopt
-from aggopt.encoding.iso_text import format_iso_duration, parse_dates
+from aggopt.encoding.iso_text import format_iso_duration, parse_text_dates
 from aggopt.errors import JobError, TableError
 
 UTC = dt.UTC
@@ -57,20 +57,20 @@ def series(native: Any) -> nw.Series[Any]:
     ids=["dates", "times", "instants", "times of day", "durations"],
 )
 def test_text_is_read_as_what_it_spells(make: Any, text: Any, values: Any) -> None:
-    found = parse_dates(series(make([*text, None])))
+    found = parse_text_dates(series(make([*text, None])))
     assert found.to_arrow().to_pylist() == [*values, None]
     assert found.dtype.is_temporal()
 
 
 def test_a_column_keeps_its_name_and_index_and_others_are_left_alone() -> None:
     column = pd.Series(["2020-12-31", None], index=[5, 5], name="born")
-    found = parse_dates(series(column)).to_native()
+    found = parse_text_dates(series(column)).to_native()
     assert found.name == "born"
     assert found.index.tolist() == [5, 5]
     numbers = series(pd.Series([1, 2]))
-    assert parse_dates(numbers) is numbers
+    assert parse_text_dates(numbers) is numbers
     nothing = series(pl.Series("x", [None, None], dtype=pl.String))
-    assert parse_dates(nothing) is nothing
+    assert parse_text_dates(nothing) is nothing
 
 
 REFUSED = {
@@ -103,7 +103,7 @@ REFUSED = {
 def test_text_that_spells_something_else_is_refused(case: str) -> None:
     text, said, kind = REFUSED[case]
     with pytest.raises(TableError) as refused:
-        parse_dates(series(pd.Series(text)))
+        parse_text_dates(series(pd.Series(text)))
     assert refused.value.problem.startswith(f"{said} not spell {kind}")
     assert refused.value.problem.endswith(" as ISO 8601 does.")
     assert refused.value.fix == (
@@ -117,7 +117,7 @@ def test_text_that_spells_something_else_is_refused(case: str) -> None:
 @given(st.integers(-(10**13), 10**13))
 def test_a_duration_is_read_as_it_was_spelled(microseconds: int) -> None:
     text = format_iso_duration(microseconds * 1000)
-    (found,) = parse_dates(series(pd.Series([text]))).to_arrow().to_pylist()
+    (found,) = parse_text_dates(series(pd.Series([text]))).to_arrow().to_pylist()
     assert found == dt.timedelta(microseconds=microseconds)
     assert pd.Timedelta(text) == pd.Timedelta(microseconds, unit="us")
 

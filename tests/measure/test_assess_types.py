@@ -331,7 +331,7 @@ def test_what_a_table_of_numbers_prints_has_no_empty_section() -> None:
 
 
 def test_every_figure_of_the_table_is_shown_somewhere() -> None:
-    headed = {name for name, m in TYPED.items() if m.heading and m.whole}
+    headed = {name for name, m in TYPED.items() if m.heading and m.of_table}
     as_numbers = {"linkage", "dld", "embedded_il"}
-    assert headed | as_numbers == {name for name, m in TYPED.items() if m.whole}
-    assert all(m.heading for m in TYPED.values() if m.each)
+    assert headed | as_numbers == {name for name, m in TYPED.items() if m.of_table}
+    assert all(m.heading for m in TYPED.values() if m.by_attribute)

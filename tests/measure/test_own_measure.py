@@ -151,7 +151,7 @@ def test_it_gets_copies_of_tables() -> None:
 
 
 def test_what_it_is_stands_with_it() -> None:
-    measure = MEASURES.adopted(shift)
+    measure = MEASURES.adopt(shift)
     assert isinstance(measure.function, OwnMeasure)
     assert (measure.name, measure.range, measure.better) == ("shift", "..", "-")
     assert (measure.source, measure.heading) == ("object shift", None)

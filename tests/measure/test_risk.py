@@ -293,7 +293,7 @@ REFUSED = {
     "weights of nothing": (
         lambda: risk.dominance([0, 0, 0], [0.0, -1.0, 2.0]),
         "2 weights of 3 are 0 or below.",
-        "remove records that stand for nobody, or correct their weights.",
+        "remove records that represent nobody, or correct their weights.",
     ),
     "missing weights": (
         lambda: risk.individual_risk(TWO, [1.0, np.nan]),

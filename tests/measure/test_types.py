@@ -21,8 +21,8 @@ from aggopt.measure.types import TYPED
 from aggopt.measure.types.frequencies import Contingency
 
 NODES = ["flu", "asthma", "attack", "weak", "y", "lung", "heart", "left", "x", "*"]
-EACH = [name for name, m in TYPED.items() if m.each]
-WHOLE = [name for name, m in TYPED.items() if m.whole]
+EACH = [name for name, m in TYPED.items() if m.by_attribute]
+WHOLE = [name for name, m in TYPED.items() if m.of_table]
 OF_ALL = ("il", "within", "unchanged", "sdid", "sdid_chance")  # numbers too
 
 
@@ -131,7 +131,7 @@ def test_each_function_finds_what_the_assessment_does() -> None:
         assert said.better in ("lower", "-")
         author = re.match(r"[\w-]+", said.source)[0]
         assert author in said.function.__doc__
-        assert (said.each is None) != (said.whole is None)
+        assert (said.by_attribute is None) != (said.of_table is None)
 
 
 def test_the_page_lists_each_measure_with_its_range_and_direction() -> None:

@@ -52,7 +52,8 @@ def least(data):
             continue
         here = [at == q for q in set(places)]
         if any(
-            (data.there[q].any(0) & (data.a[q].sum(0) < data.k)).any() for q in here
+            (data.is_present[q].any(0) & (data.a[q].sum(0) < data.k)).any()
+            for q in here
         ):
             continue
         away = ((data.c - data.c[at]) ** 2).sum(axis=1)

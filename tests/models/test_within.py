@@ -58,7 +58,7 @@ def test_each_language_and_numpy_miss_a_bound_by_the_same(model, ends) -> None:
     for language in ("cvxpy", "pyomo"):
         problem = model.build(data, language)
         declared.set_values(problem, at)
-        seen = declared.measure_violations(problem)
+        seen = declared.measure_point_violations(problem)
         assert set(ends) == {"lower", "upper"} & set(seen)
         for side in ends:
             assert seen[side] == pytest.approx(known[side])

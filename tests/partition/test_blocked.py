@@ -460,9 +460,7 @@ def test_each_record_has_one_turn_in_a_sweep():
 
 def test_a_crew_keeps_the_order_and_ends_with_an_error():
     with ThreadPool(3) as threads:
-        assert threads.each(lambda part: part**2, range(50)) == [
-            p**2 for p in range(50)
-        ]
+        assert threads.map(lambda part: part**2, range(50)) == [p**2 for p in range(50)]
     begun = []
 
     def task(part):
@@ -474,7 +472,7 @@ def test_a_crew_keeps_the_order_and_ends_with_an_error():
 
     with ThreadPool(2) as threads:
         with pytest.raises(ZeroDivisionError):
-            threads.each(task, range(500))
+            threads.map(task, range(500))
         assert len(begun) < 10
         assert threads.clock.over
 

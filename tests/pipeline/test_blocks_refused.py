@@ -108,5 +108,5 @@ def test_an_attribute_that_a_partition_refuses_is_named():
     frame = wide()
     frame["debt"] = np.append(-(10.0 ** np.arange(59)), 0)
     asked = wide_job(partition={"method": "individual_ranking", "solver": "highs"})
-    with pytest.raises(TableError, match="Attributes 'debt': The values lie on scales"):
+    with pytest.raises(TableError, match="Attributes 'debt': The scales of the values"):
         aggopt.mask(frame, asked)

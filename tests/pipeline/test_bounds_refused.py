@@ -112,7 +112,7 @@ def test_groups_of_k_reach_the_variance_within_bounds(keep, k, enough) -> None:
         return
     with refused(
         "'a': No 2 centroids within the bounds have mean and variance of the "
-        "originals: these lie too far from the others.",
+        "originals: these are too far from the others.",
         'choose a smaller k, publish means as they are (method = "mean"), or leave the '
         "bound out.",
         InfeasibleInputError,

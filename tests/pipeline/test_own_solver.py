@@ -92,7 +92,7 @@ def test_the_program_of_groups_is_asked_of_it():
     )
     data = set_partition.Data(X, 2, np.arange(8) // 2, pairs)
     asked.clear()
-    found = _solve_program(data, SOLVERS.adopted(choose), 5.0)
+    found = _solve_program(data, SOLVERS.adopt(choose), 5.0)
     assert asked == ["set_partition"]
     assert (found.reading.tolist(), found.status) == ([0, 0, 1, 1], Status.LOCAL)
 

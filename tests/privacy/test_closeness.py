@@ -169,5 +169,5 @@ def test_what_is_missing_is_a_value_of_its_own_only_if_asked():
     for holes in ([1.0, np.nan], [1, None]):
         with pytest.raises(TableError, match="1 confidential values are missing"):
             t_closeness([0, 1], holes)
-        with pytest.raises(TableError, match="has no place in an order"):
+        with pytest.raises(TableError, match="have no place in an order"):
             t_closeness([0, 1], holes, missing="own value")

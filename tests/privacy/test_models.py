@@ -41,13 +41,13 @@ def made(name, treatment=None, **keys):
 
 @pytest.mark.parametrize("name", ["l", "t", "p", "proximity", "dissimilarity"])
 def test_nothing_is_made_of_what_is_not_asked_for(name):
-    with pytest.raises(ValueError, match=f"^No {name} is asked for.$"):
+    with pytest.raises(ValueError, match=f"^No {name} is required.$"):
         made(name)
 
 
 def test_l_is_of_values_or_of_levels():
     found, given = made("l", l=3, diversity="recursive", c=2.5)
-    assert (found.attribute, found.least, found.kind) == ("pay", 3, "recursive")
+    assert (found.attribute, found.required_l, found.kind) == ("pay", 3, "recursive")
     assert (found.c, found.values, found.n) == (2.5, None, 5)
     assert found.codes is given.codes
     levels, _ = made("l", REQUIREMENTS["l"].treatment(levels=2), l=2)

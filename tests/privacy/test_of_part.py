@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy import ordered_attribute as _ordered
-from aggopt.privacy._emd_of_parts import _compute_terms
 from aggopt.privacy.distance import LARGEST
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.privacy.models.p_sensitive import Sensitivity
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.nested import Nested
-from aggopt.privacy.ordered_attribute import Ordered
+from aggopt.privacy.ordered_attribute import Ordered, _compute_terms
 from aggopt.privacy.requirement import sort_by_group
 from aggopt.privacy.requirement_of_part import OfPart
 from aggopt.privacy.value_levels import assign_levels, fill_equally

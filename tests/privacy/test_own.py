@@ -119,7 +119,7 @@ def test_anything_else_is_refused(said, kind):
         f"The privacy model spread returns something of type {kind}."
     )
     assert refused.value.fix == (
-        "return True where the values of the group satisfy it, else False."
+        "return True if the values of the group satisfy it, else False."
     )
 
 
@@ -134,7 +134,7 @@ class Pay:
 
 
 def test_a_function_is_adopted_and_asks_with_its_settings():
-    model = REQUIREMENTS.adopted(spread)
+    model = REQUIREMENTS.adopt(spread)
     assert isinstance(model, OwnPrivacyModel)
     assert (model.name, model.when) == ("spread", "a privacy model of your own")
     assert model.origin.kind == "privacy_models"
@@ -168,7 +168,7 @@ def test_keys_of_the_section_are_no_settings(taken):
     space: dict = {}
     exec(f"def judge(values, *, {taken}=1): return True", space)
     with pytest.raises(JobError, match=f"judge takes {taken}, which a job has"):
-        REQUIREMENTS.adopted(space["judge"])
+        REQUIREMENTS.adopt(space["judge"])
 
 
 def test_no_model_has_the_key_of_those():

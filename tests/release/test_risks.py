@@ -293,7 +293,7 @@ REFUSED = {
         {"w": [0.0] + [1.0] * 23},
         {"weight": "w"},
         "Column 'w': 1 weight of 24 is 0 or below.",
-        "remove records that stand for nobody, or correct their weights.",
+        "remove records that represent nobody, or correct their weights.",
     ),
     "a missing weight": (
         {"w": [np.nan] + [1.0] * 23},

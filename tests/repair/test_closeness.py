@@ -234,7 +234,9 @@ def test_when_time_is_up_no_search_begins(method, monkeypatch):
     ):
         monkeypatch.delattr(module, name)
     how = RepairOptions(None, 10, 0)
-    found = closeness_module.list_methods()[method].solve(task, start.labels, how, none)
+    found = closeness_module.list_closeness_methods()[method].solve(
+        task, start.labels, how, none
+    )
     assert found.labels is start.labels
     assert found.status is Status.LIMIT
 
@@ -458,9 +460,10 @@ def test_what_an_integer_program_does_has_a_limit(monkeypatch, method, solver, l
         return MethodResult(given, Status.LOCAL)
 
     stood_in = {
-        n: replace(r, solve=solve) for n, r in closeness_module.list_methods().items()
+        n: replace(r, solve=solve)
+        for n, r in closeness_module.list_closeness_methods().items()
     }
-    monkeypatch.setattr(closeness_module, "list_methods", lambda: stood_in)
+    monkeypatch.setattr(closeness_module, "list_closeness_methods", lambda: stood_in)
     Z, values = oracle.instance(3, 8)
     for seconds in (None, 5.0):
         how = {"method": method, "solver": solver, "time_limit": seconds}

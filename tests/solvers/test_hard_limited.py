@@ -46,32 +46,32 @@ def test_one_of_this_package_is_asked_apart(monkeypatch):
 
 
 def test_one_of_the_users_is_asked_here_for_a_limit_if_it_takes_one():
-    own, data = SOLVERS.adopted(choose), SimpleNamespace(limit=3)
+    own, data = SOLVERS.adopt(choose), SimpleNamespace(limit=3)
     found = _ask.run_with_hard_limit(Judge(), data, own, 5, {"mip_rel_gap": 0.0})
     assert (found.reading.tolist(), found.status) == ([5], Status.LOCAL)
     assert _ask.run_with_hard_limit(
         Judge(), data, own, None, None
     ).reading.tolist() == [3]
-    without = SOLVERS.adopted(unlimited)
+    without = SOLVERS.adopt(unlimited)
     found = _ask.run_with_hard_limit(Judge(), data, without, 5, None)
     assert (found.reading.tolist(), found.solver) == ([7], "unlimited")
 
 
 def test_an_answer_that_misses_a_constraint_is_none():
-    own = SOLVERS.adopted(choose)
+    own = SOLVERS.adopt(choose)
     found = _ask.run_with_hard_limit(Judge(), SimpleNamespace(), own, 8, None)
     assert (found.reading, found.status) == (None, Status.FAILED)
-    nothing = SOLVERS.adopted(lambda model, data: None)
+    nothing = SOLVERS.adopt(lambda model, data: None)
     assert _ask.run_with_hard_limit(Judge(), None, nothing, 8, None).reading is None
 
 
 def test_a_limit_that_code_does_not_take_is_refused():
-    own = SOLVERS.adopted(unlimited)
+    own = SOLVERS.adopt(unlimited)
     with pytest.raises(JobError, match="unlimited takes no time_limit") as refused:
         require_limited(own, 5.0)
     assert "give the function an argument of this name" in refused.value.fix
     require_limited(own, None)
-    require_limited(SOLVERS.adopted(choose), 5.0)
+    require_limited(SOLVERS.adopt(choose), 5.0)
     require_limited(replace(OURS, time_limit=None), 5.0)
 
 

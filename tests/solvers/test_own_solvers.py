@@ -364,9 +364,9 @@ def test_no_entry_point_takes_a_name_that_means_something_here(
 ):
     points = [Plugin(name=name) for name in (*names, "free")]
     monkeypatch.setattr(own_code, "entry_points", lambda *, group: points)
-    assert [name for name in names if registry.names_own(name)] == []
-    assert registry.names_own("free")
-    assert registry.own == kind
+    assert [name for name in names if registry.names_user_code(name)] == []
+    assert registry.names_user_code("free")
+    assert registry.plugin_kind == kind
 
 
 def test_a_job_means_what_it_says_whatever_is_installed(monkeypatch):

@@ -41,7 +41,7 @@ class Candidates:
 
     of: tuple[Categories, ...]
     nodes: I64 = field(repr=False)
-    own: I64 = field(repr=False)
+    original: I64 = field(repr=False)
     labels: Labels = field(repr=False)
     weights: F64 | None = field(default=None, repr=False)
 
@@ -109,7 +109,7 @@ class Candidates:
         rows = int(codes.max()) + 1
         return (
             self._count_crossed(codes, self.labels, (rows, int(self.labels.max()) + 1)),
-            self._count_crossed(codes, self.own, (rows, len(self.nodes))),
+            self._count_crossed(codes, self.original, (rows, len(self.nodes))),
         )
 
     def _count_crossed(self, row: I64, column: I64, shape: tuple[int, int]) -> F64:

@@ -110,10 +110,10 @@ def frequencies(
     (6, 'optimal')
     """
     categories = read_level_categories(column, order, tree)
-    how = KeepingOptions(
+    keeping = KeepingOptions(
         with_, slack, price, solver, time_limit, options, seed, weights
     )
-    (published,) = choose_combinations((categories,), groups, how)
+    (published,) = choose_combinations((categories,), groups, keeping)
     return published
 
 
@@ -161,11 +161,11 @@ def crossed_frequencies(
     >>> crossed_frequencies(E, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]).values.shape
     (12, 2)
     """
-    how = KeepingOptions(
+    keeping = KeepingOptions(
         with_, slack, price, solver, time_limit, options, seed, weights
     )
     return PublishedTogether(
-        choose_combinations(read_attributes(attributes), groups, how)
+        choose_combinations(read_attributes(attributes), groups, keeping)
     )
 
 

@@ -52,9 +52,17 @@ def certify_choice(
         status = Status.OPTIMAL
     proven = None if bound is None else min(bound, objective) / unit
     by = answer.solver
-    figures = (objective / unit, proven, missed, by, seconds)
     relative = None if size is None or bound is None else size / unit
-    return Certificate(status, *figures, iterations=answer.iterations, size=relative)
+    return Certificate(
+        status,
+        objective / unit,
+        proven,
+        missed,
+        by,
+        seconds,
+        iterations=answer.iterations,
+        size=relative,
+    )
 
 
 def _find_least_cost(data: Any) -> float:
@@ -79,7 +87,7 @@ def choose_among_ties(
     if not (tied.sum(axis=1) > 1).any():
         return tied.argmax(axis=1), None
     clock = Deadline(None)
-    weights, counts = candidates.table(np.zeros_like(candidates.own))
+    weights, counts = candidates.table(np.zeros_like(candidates.original))
     data = model.Data(np.where(tied, 0.0, np.inf), weights, counts, price=1.0)
     solver = choose(None, *model.MODEL.kinds)
     answer = run_solver(model.MODEL, data, solver, None, time_limit=time_limit or LIMIT)
@@ -243,7 +251,7 @@ def build_frequency_data(
     price: float | None = None,
 ) -> model.Data:
     """Return the data of the model, distances in units that make them whole."""
-    rows = beside or [np.zeros_like(candidates.own)]
+    rows = beside or [np.zeros_like(candidates.original)]
     parts = [candidates.table(row) for row in rows]
     weights, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
     losses = candidates.losses

@@ -97,7 +97,7 @@ def medoids(
     total = fsum(away[nearest]) / candidates.unit
     proof = Certificate(Status.OPTIMAL, total, total, 0.0, "closed form", clock.spent)
     return PublishedTogether(
-        candidates.published(candidates.own[nearest], label, proof)
+        candidates.published(candidates.original[nearest], label, proof)
     )
 
 

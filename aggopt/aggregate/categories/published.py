@@ -178,7 +178,7 @@ def published_loss(
     if len(parts) != len(attributes) or any(len(p.labels) != n for p in parts):
         raise JobError(
             f"{len(parts)} published attributes do not go with {encoded!r}.",
-            fix="pass what is published of each attribute, of the same records.",
+            fix="pass the published values of each attribute, of the same records.",
         )
     pairs = zip(attributes, parts, strict=True)
     total = fsum(

@@ -40,7 +40,7 @@ from aggopt.solvers.run_solver import run_solver
 OWN = float(np.nextafter(0.0, 1.0))  # a distance that any other category keeps
 
 
-def require_reach(delta: F64, domain: Domain) -> None:
+def require_level_distances(delta: F64, domain: Domain) -> None:
     """Refuse distances (n,) that no two levels have.
 
     Raises
@@ -63,7 +63,7 @@ def read_distances(delta: npt.ArrayLike | None, categories: Categories) -> F64:
     distances = spread_number(
         "delta", OWN if delta is None else delta, len(categories.codes)
     )
-    require_reach(distances, categories.domain)
+    require_level_distances(distances, categories.domain)
     return distances
 
 
@@ -100,7 +100,7 @@ def require_budget(budget: float | None) -> None:
         )
 
 
-def require_choice(
+def require_decisive(
     domain: Domain, distances: F64, importance: F64, budget: float | None
 ) -> None:
     """Refuse distances and importances (n,) if only a budget would decide.
@@ -214,7 +214,7 @@ def wish(
     allowed = read_slack_or_price(slack, None, many_cells=False)[0]
     require_budget(budget)
     require_near(allowed, weighted=mean_weights is not None)
-    require_choice(categories.domain, distances, insisted, budget)
+    require_decisive(categories.domain, distances, insisted, budget)
     turn = draw_permutation(
         derive_secret(seed), "symmetric groups", int(label.max()) + 1
     )

@@ -189,7 +189,7 @@ class BranchAndBound:
         self.push(-np.inf, root)
         while self.heap and self.nodes < max_nodes:
             lower, _, node = heapq.heappop(self.heap)
-            if not self.pruned(lower):
+            if not self.prune(lower):
                 self.process(lower, node)
             if compile_time.now() > deadline:
                 break
@@ -205,7 +205,7 @@ class BranchAndBound:
             return self.upper_bound
         return self.best - self.gap_tol * max(1.0, abs(self.best))
 
-    def pruned(self, lower: float) -> bool:
+    def prune(self, lower: float) -> bool:
         """Whether a node of this bound cannot improve the incumbent; then record it."""
         if lower < self.pruning_bound:
             return False
@@ -224,12 +224,12 @@ class BranchAndBound:
         if node.direction:
             self.push_next_cardinality(lower, node, optimum, here)
         lower = max(here, lower)
-        if self.pruned(lower):
+        if self.prune(lower):
             return
         node_optimum = self.explore(node, optimum, here)
-        if self.pruned(lower):
+        if self.prune(lower):
             return
-        self.split(lower, self.narrowed(node, node_optimum), node_optimum)
+        self.split(lower, self.narrow(node, node_optimum), node_optimum)
 
     def push_next_cardinality(
         self, lower: float, node: BoxNode, optimum: DualOptimum, here: float
@@ -282,7 +282,7 @@ class BranchAndBound:
             self.best = reached
             self.t = t
 
-    def narrowed(self, node: BoxNode, optimum: NodeOptimum) -> BoxNode:
+    def narrow(self, node: BoxNode, optimum: NodeOptimum) -> BoxNode:
         """Fix groups whose leaving their basin would cost more than the gap."""
         at = optimum.at
         basin = Box(at.best[:, LEFT].copy(), at.best[:, RIGHT].copy())

@@ -116,18 +116,26 @@ def collect_solution(search: "BranchAndBound", began: float) -> LagrangianSoluti
     """Return the result of a search that started at `began`."""
     seconds = compile_time.now() - began
     lower = search.lower
-    counts = search.nodes, search.evaluations
+    nodes = search.nodes
+    evaluations = search.evaluations
     if search.t is None:
         status = Status.FAILED if search.heap or search.gave_up else Status.INFEASIBLE
         return LagrangianSolution(
-            status, None, math.inf, lower, *counts, seconds, search.root
+            status, None, math.inf, lower, nodes, evaluations, seconds, search.root
         )
     met = search.best - lower <= search.gap_tol * max(1.0, abs(search.best))
     stopped = Status.LIMIT if search.heap else Status.UNPROVEN
     status = Status.OPTIMAL if met else stopped
     centroids = search.program.centres + search.t
     return LagrangianSolution(
-        status, centroids, search.best, lower, *counts, seconds, search.root
+        status,
+        centroids,
+        search.best,
+        lower,
+        nodes,
+        evaluations,
+        seconds,
+        search.root,
     )
 
 

@@ -153,7 +153,7 @@ class Dual:
         mean = np.empty_like(self.c)
         square = np.empty_like(self.c)
         line = self.data.rows @ y.mu + 2 * y.p @ y.T.T
-        total = self.cost.smoothed(line, y.lam, self.soft, mean, square)
+        total = self.cost.smooth(line, y.lam, self.soft, mean, square)
         of_squares = float(y.lam @ np.diag(self.data.covariance))
         return total + sum_constant_terms(self.data, y) - of_squares, mean, square
 

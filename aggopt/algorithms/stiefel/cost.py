@@ -39,7 +39,7 @@ class CellCost(Protocol):
     def rooms(self, c: Floats) -> tuple[Floats, Floats]:
         """Return intervals (m, d) around, or near, c on which the cost is smooth."""
 
-    def smoothed(
+    def smooth(
         self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
     ) -> float:
         """Return the sum of the smoothed minima of f + n (line c + lam c^2).
@@ -48,7 +48,7 @@ class CellCost(Protocol):
         the means of c and of c^2 there, (m, d).
         """
 
-    def descended(self, c: Floats, price: "Penalty", order: I64) -> None:
+    def descend(self, c: Floats, price: "Penalty", order: I64) -> None:
         """Move each centroid c_ja, in the order of j d + a, to its least cost.
 
         The cost includes the price of mean and covariance; the other centroids are
@@ -118,7 +118,7 @@ class Cost:
         demanded = self.demanded
         return np.where(demanded, nearer, -np.inf), np.where(demanded, nearer, np.inf)
 
-    def smoothed(
+    def smooth(
         self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
     ) -> float:
         """Return the smoothed minima's sum: see `CellCost`."""
@@ -126,7 +126,7 @@ class Cost:
 
         return smooth_quartics(self.cells, line, lam, soft, mean, square)
 
-    def descended(self, c: Floats, price: "Penalty", order: I64) -> None:
+    def descend(self, c: Floats, price: "Penalty", order: I64) -> None:
         """Move each centroid to its least cost: see `CellCost`."""
         from aggopt.algorithms.stiefel.kernels import descend_quartics
 
@@ -213,7 +213,7 @@ class PieceCost:
         look_up(self.pieces, np.ascontiguousarray(c), looked_up)
         return looked_up
 
-    def smoothed(
+    def smooth(
         self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
     ) -> float:
         """Return the smoothed minima's sum: see `CellCost`."""
@@ -221,7 +221,7 @@ class PieceCost:
 
         return smooth_pieces(self.pieces, self.box, line, lam, soft, mean, square)
 
-    def descended(self, c: Floats, price: "Penalty", order: I64) -> None:
+    def descend(self, c: Floats, price: "Penalty", order: I64) -> None:
         """Move each centroid to its least cost: see `CellCost`."""
         from aggopt.algorithms.stiefel.kernels import descend_pieces
 

@@ -113,7 +113,7 @@ def search_by_annealing(
         off = c.T @ (n * c) - S
         mean = np.sum(n * c, axis=0)
         price = Penalty(off, mean, L, mu, float(rho))
-        cost.descended(c, price, rng.permutation(moved))
+        cost.descend(c, price, rng.permutation(moved))
         L = L + rho * off
         mu = mu + rho * mean
     return c[:, :d].copy()

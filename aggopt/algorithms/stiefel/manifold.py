@@ -118,7 +118,7 @@ class Rooms(Manifold):
             missed = self._compute_errors(A)
             if np.abs(missed).max() <= FEASIBLE * n:
                 return A
-            y = self._solved(self._build_gram(A, free), missed)
+            y = self._solve_gram(self._build_gram(A, free), missed)
             to = A - np.where(free, self._derive_gradient(A, y), 0.0)
             A = np.clip(to, low, high)
             free &= to == A
@@ -132,7 +132,7 @@ class Rooms(Manifold):
         at_high = high - A <= AT_END * self.weight
         for _ in range(GAUSS_NEWTON_STEPS):
             free_gradient = np.where(free, G, 0.0)
-            y = self._solved(
+            y = self._solve_gram(
                 self._build_gram(A, free), self._derive_along(A, free_gradient)
             )
             slope = np.where(free, free_gradient - self._derive_gradient(A, y), 0.0)
@@ -178,7 +178,7 @@ class Rooms(Manifold):
             gram[np.ix_(place, place)] += columns.T @ columns
         return gram
 
-    def _solved(self, gram: Floats, right: Floats) -> Floats:
+    def _solve_gram(self, gram: Floats, right: Floats) -> Floats:
         """Return the least y with gram y = right."""
         values, vectors = np.linalg.eigh(gram)
         some = values > FLAT * values[-1]

@@ -19,7 +19,7 @@ from aggopt.algorithms.stiefel.descent import (
 )
 from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
 from aggopt.core.deadline import Deadline, require_time_limit
-from aggopt.core.validation import Floats, is_number, is_whole
+from aggopt.core.validation import Floats, is_number, is_whole_number
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean
 from aggopt.models.shared.joint_wishes import JointWishes
@@ -114,15 +114,16 @@ class JointSearch:
         rng: np.random.Generator,
     ) -> Local | None:
         """Return the best local minimum: near `begun`, and of rounds from `near`."""
-        best = _choose_least(map(self.descended, begun))
+        best = _choose_least(map(self.descend, begun))
         passes = int(np.clip(VISITS // near.size, *PASSES))
         for turn in range(rounds):
             if self.clock.over or self.close(best, self.gap_tol if turn else PROVEN):
                 break
             multipliers = self.guesses[turn % len(self.guesses)]
-            arguments = (near, multipliers, passes, rng, self.clock)
-            c = search_by_annealing(self.cost, self.space, *arguments)
-            best = _choose_least([best, self.descended(c)])
+            c = search_by_annealing(
+                self.cost, self.space, near, multipliers, passes, rng, self.clock
+            )
+            best = _choose_least([best, self.descend(c)])
         return best
 
     def close(self, best: Local | None, gap_tol: float) -> bool:
@@ -131,7 +132,7 @@ class JointSearch:
             return False
         return best.value - self.bound <= gap_tol * max(1.0, abs(best.value))
 
-    def descended(self, c: Floats) -> Local | None:
+    def descend(self, c: Floats) -> Local | None:
         """Return the local minimum near c (m, d); None if none is feasible.
 
         If the cost is not smooth, the minimum is in the rooms of c, or else in the
@@ -209,7 +210,7 @@ def _read_options(solver: Solver, native: Mapping[str, Any]) -> _Options:
         counts = (
             [chosen.seed] if chosen.rounds is None else [chosen.seed, chosen.rounds]
         )
-        are_counts = all(is_whole(count) and count >= 0 for count in counts)
+        are_counts = all(is_whole_number(count) and count >= 0 for count in counts)
         if are_counts and is_number(chosen.gap_tol) and 0 <= chosen.gap_tol < 1:
             return chosen
     raise JobError(

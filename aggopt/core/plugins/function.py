@@ -109,14 +109,14 @@ class UserFunction:
     ----------
     data
         Names, in messages, of its positional arguments.  All other arguments are
-        settings, except those that are `given` by name.
+        settings, except those that are `offered` by name.
     """
 
     function: Callable[..., Any] = field(repr=False)
     origin: Origin
 
     data: ClassVar[tuple[str, ...]] = ()
-    given: ClassVar[tuple[str, ...]] = ("progress",)
+    offered: ClassVar[tuple[str, ...]] = ("progress",)
 
     @classmethod
     def of(cls, thing: object, origin: Origin, taken: frozenset[str]) -> Self:
@@ -171,7 +171,7 @@ class UserFunction:
         return {
             p.name: p
             for p in self._arguments[len(self._by_place) :]
-            if p.kind not in (_ANY_DATA, _ANY_SETTING) and p.name not in self.given
+            if p.kind not in (_ANY_DATA, _ANY_SETTING) and p.name not in self.offered
         }
 
     def takes(self, name: str) -> bool:
@@ -182,7 +182,7 @@ class UserFunction:
         """Whether it has no setting of this name."""
         return name not in self.settings and not self._has(_ANY_SETTING)
 
-    def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def check_arguments(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that a job gives, and the defaults of all others.
 
         Raises
@@ -222,7 +222,7 @@ class UserFunction:
         )
 
     def run(self, /, *data: Any, **settings: Any) -> Any:
-        """Return the result of a call that omits `given` names it does not take.
+        """Return the result of a call that omits `offered` names it does not take.
 
         Raises
         ------
@@ -232,7 +232,7 @@ class UserFunction:
         keywords = {
             name: value
             for name, value in settings.items()
-            if name not in self.given or (self.takes(name) and value is not None)
+            if name not in self.offered or (self.takes(name) and value is not None)
         }
         return self.origin.run(self.function, *data, **keywords)
 

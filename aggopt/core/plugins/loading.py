@@ -321,7 +321,7 @@ def _explain_failure(name: str, file: str | None, error: BaseException) -> JobEr
     kind = type(error).__name__
     received = (
         f"{name} fails with {'an' if kind[0] in 'AEIOU' else 'a'} {kind}{where}; what "
-        "it says is not repeated, because it may hold values of records."
+        "its message is not repeated, because it may hold values of records."
     )
     if is_lack_of_memory(error):
         return OwnMemoryError(received, fix=NO_MEMORY)

@@ -73,7 +73,7 @@ class UserMethodSection(MethodSection, PluginSection):
         settings = split_settings(cls, section)
         if isinstance(section["method"], str):
             return read(settings)
-        method = cls.methods.adopted(section["method"])
+        method = cls.methods.adopt(section["method"])
         return read({**settings, "method": method.name})._with(method)
 
     @model_serializer(mode="wrap")
@@ -83,7 +83,7 @@ class UserMethodSection(MethodSection, PluginSection):
         arguments = keys.pop("arguments", {})
         return {**keys, **arguments}
 
-    def checked(self, takes: UserFunction) -> dict[str, Any]:
+    def check_arguments(self, takes: UserFunction) -> dict[str, Any]:
         """Return the settings of a function, checked; raises as `OwnFunction.checked`.
 
         If a name is nearest to another key of the section, the error names that key.
@@ -96,7 +96,7 @@ class UserMethodSection(MethodSection, PluginSection):
                     f"No setting of {takes.origin.name} is called {name!r}.",
                     fix=f"did you mean {near[0]!r}, a key beside its settings?",
                 )
-        return takes.checked(self.arguments)
+        return takes.check_arguments(self.arguments)
 
     def contained(self) -> Self:
         """Return the section with its named code loaded and its settings checked.
@@ -108,10 +108,10 @@ class UserMethodSection(MethodSection, PluginSection):
         """
         if self._own is not None:
             return self
-        return self._with(self.methods.adopted(self.method))
+        return self._with(self.methods.adopt(self.method))
 
     def _with(self, method: Any) -> Self:
-        arguments = self.checked(method.function)
+        arguments = self.check_arguments(method.function)
         section = self.model_copy(
             update={"method": method.name, "arguments": arguments}
         )

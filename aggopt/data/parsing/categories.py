@@ -94,7 +94,7 @@ def find_domains(
             kind = attribute_type.kind or DEFAULT[column.what]
             if kind != "numeric":
                 categories = read_categories(column, kind, attribute_type)
-                require_few(categories.domain, categories.each)
+                require_few(categories.domain, categories.record_counts)
                 _require_storable(frame[name])
                 domains[name] = categories.domain
     return domains

@@ -10,7 +10,7 @@ from aggopt.core.plural import plural
 from aggopt.data.parsing.categories import Types
 from aggopt.encoding.attribute_type import AttributeType
 from aggopt.encoding.clock import Clock, Moments
-from aggopt.encoding.iso_text import parse_dates
+from aggopt.encoding.iso_text import parse_text_dates
 from aggopt.encoding.typed_column import MOMENT, TypedColumn
 from aggopt.errors import TableError, naming
 
@@ -36,7 +36,7 @@ def parse_date_columns(
     columns = []
     for name, spelling in spellings.items():
         with naming(f"Column {name!r}", name):
-            columns.append(parse_dates(frame[name], spelling))
+            columns.append(parse_text_dates(frame[name], spelling))
     return frame.with_columns(*columns) if columns else frame
 
 

@@ -10,7 +10,7 @@ from aggopt.core.validation import Floats, is_merging_values
 from aggopt.data.parsing.columns import to_floats
 from aggopt.data.parsing.parse_text import CHECK, NOT_AS_THEY_ARE, UNDONE
 from aggopt.encoding.clock import Clock, Moments
-from aggopt.encoding.iso_text import parse_dates
+from aggopt.encoding.iso_text import parse_text_dates
 from aggopt.errors import TableError, naming
 
 LARGEST = 1e150  # a float can hold the sum of squares of 1e8 such numbers
@@ -31,7 +31,7 @@ def read_moments(
 ) -> Moments:
     """Return a column of dates as its clock counts them, in whatever spelling."""
     clock = clocks[name]
-    return Moments.of(parse_dates(frame[name], clock.format), clock.type)
+    return Moments.of(parse_text_dates(frame[name], clock.format), clock.type)
 
 
 def check_numbers(

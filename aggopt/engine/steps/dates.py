@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from aggopt.data.parsing.dates import find_clocks, parse_date_columns
 from aggopt.encoding.clock import Clock
-from aggopt.encoding.iso_text import parse_dates as dated
+from aggopt.encoding.iso_text import parse_text_dates as dated
 from aggopt.engine.state.run_state import RunState
 from aggopt.engine.steps.count_levels import get_declared_kind, select_attributes
 from aggopt.engine.steps.strata import read_published_rows

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.columns import encode_entries, find_groups, iter_columns, read_labels
+from aggopt.core.columns import code_entries, find_groups, iter_columns, read_labels
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
@@ -101,18 +101,18 @@ def attribution(
     if values.dtype.kind in "iuf":
         numbers = values.astype(np.float64)
         present = ~np.isnan(numbers)
-        own = np.unique(labels[present], return_inverse=True)[1]
+        groups = np.unique(labels[present], return_inverse=True)[1]
         classes = np.unique(classes[present], return_inverse=True)[1]
         guess = by_table = partial(_guess_by_median, numbers[present], width=width)
     else:
-        codes = encode_entries(values)[0] + 1
-        own = labels
+        codes = code_entries(values)[0] + 1
+        groups = labels
         guess = partial(_guess_by_mode, codes)
         by_table = partial(_guess_by_mode, codes, left_out=False)
-    guessed = np.bincount(own)[own] > 1
+    guessed = np.bincount(groups)[groups] > 1
     if not guessed.any():
         return Attribution(None, None, len(labels))
-    share = guess(own)[guessed].mean()
+    share = guess(groups)[guessed].mean()
     chance = by_table(classes)[guessed].mean()
     undefined = len(labels) - int(guessed.sum())
     return Attribution(float(share), float(chance), undefined)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aggopt.core.columns import encode_entries, find_groups, iter_columns
+from aggopt.core.columns import code_entries, find_groups, iter_columns
 from aggopt.core.types import I64, Bool, Labels
-from aggopt.core.validation import is_whole
+from aggopt.core.validation import is_whole_number
 from aggopt.errors import InfeasibleInputError, JobError
 
 MOST = 20_000  # sets of attributes: minutes of 100 000 records
@@ -86,7 +86,7 @@ def suda(keys: Any, *, size: int | None = None) -> Suda:
     [0, 1, 1, 0]
     """
     parts = [
-        encode_entries(values)[0] + 1
+        code_entries(values)[0] + 1
         for _, values in iter_columns(keys, "The table of keys")
     ]
     n = len(parts[0])
@@ -158,7 +158,7 @@ def count_unique_and_paired(keys: Any) -> tuple[int, int]:
 
 def check_size(size: object, d: int) -> int:
     """Return up to how many of d attributes are looked at, or refuse; see `suda`."""
-    if size is not None and not (is_whole(size) and size >= 1):
+    if size is not None and not (is_whole_number(size) and size >= 1):
         raise JobError(
             "size is not a whole number of at least 1.",
             fix="leave it out, or pass a number of attributes, such as size=3.",

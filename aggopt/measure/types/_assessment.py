@@ -121,9 +121,11 @@ class TypedAssessment:
             kinds={one.of.name: one.of.kind for one in pair.attributes},
             varies={one.of.name: one.varies for one in pair.attributes},
             of_attributes={
-                n: tables.typed_weighed.each(m.each) for n, m in TYPED.items() if m.each
+                n: tables.typed_weighed.by_attribute(m.by_attribute)
+                for n, m in TYPED.items()
+                if m.by_attribute
             },
-            of_table={n: m.whole(tables) for n, m in TYPED.items() if m.whole},
+            of_table={n: m.of_table(tables) for n, m in TYPED.items() if m.of_table},
         )
 
     def __getitem__(self, name: str) -> Any:

@@ -29,7 +29,7 @@ def ebil(original: Any, released: Any, attributes: Types = None) -> dict[str, An
     >>> ebil(sex, pd.DataFrame({"sex": released}))
     {'sex': 1.0}
     """
-    return TypedPair.of(original, released, attributes).each(_compute_ebil)
+    return TypedPair.of(original, released, attributes).by_attribute(_compute_ebil)
 
 
 def cramers_v(original: Any, released: Any, attributes: Types = None) -> float | None:
@@ -111,7 +111,7 @@ EBIL = TypedMeasure(
     source="Domingo-Ferrer and Torra (2001)",
     heading=Heading.LOSS,
     label="EBIL",
-    each=_compute_ebil,
+    by_attribute=_compute_ebil,
 )
 
 CRAMERS_V = TypedMeasure(
@@ -124,7 +124,7 @@ CRAMERS_V = TypedMeasure(
     source="Cramer (1946)",
     heading=Heading.PAIRS,
     label="change of V",
-    whole=_compute_cramers_v,
+    of_table=_compute_cramers_v,
     percent=False,
 )
 
@@ -138,7 +138,7 @@ MUTUAL_INFORMATION = TypedMeasure(
     source="Shannon (1948)",
     heading=Heading.PAIRS,
     label="MI ratio",
-    whole=_compute_mutual_information,
+    of_table=_compute_mutual_information,
     percent=False,
 )
 
@@ -160,7 +160,7 @@ def unchanged(
     >>> unchanged(sex, pd.DataFrame({"sex": released}))
     {'sex': 0.3333333333333333}
     """
-    return TypedPair.of(original, released, attributes).each(_compute_unchanged)
+    return TypedPair.of(original, released, attributes).by_attribute(_compute_unchanged)
 
 
 def kappa(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def kappa(original: Any, released: Any, attributes: Types = None) -> dict[str, A
     >>> kappa(sex, pd.DataFrame({"sex": released}))
     {'sex': 0.5}
     """
-    return TypedPair.of(original, released, attributes).each(_compute_kappa)
+    return TypedPair.of(original, released, attributes).by_attribute(_compute_kappa)
 
 
 def truth(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def truth(original: Any, released: Any, attributes: Types = None) -> dict[str, A
     >>> truth(ill, released, {"ill": {"tree": tree}})
     {'ill': 0.6666666666666666}
     """
-    return TypedPair.of(original, released, attributes).each(_compute_truth)
+    return TypedPair.of(original, released, attributes).by_attribute(_compute_truth)
 
 
 def _compute_unchanged(pair: AttributePair) -> float:
@@ -236,7 +236,7 @@ UNCHANGED = TypedMeasure(
     source="this package",
     heading=Heading.RISK,
     label="unchanged",
-    each=_compute_unchanged,
+    by_attribute=_compute_unchanged,
 )
 
 KAPPA = TypedMeasure(
@@ -249,7 +249,7 @@ KAPPA = TypedMeasure(
     source="Cohen (1960)",
     heading=Heading.RISK,
     label="kappa",
-    each=_compute_kappa,
+    by_attribute=_compute_kappa,
     percent=False,
 )
 
@@ -263,5 +263,5 @@ TRUTH = TypedMeasure(
     source="this package",
     heading=Heading.RISK,
     label="true",
-    each=_compute_truth,
+    by_attribute=_compute_truth,
 )

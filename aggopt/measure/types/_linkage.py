@@ -40,8 +40,8 @@ def dld(
     >>> round(dld(sex, pd.DataFrame({"sex": released})), 6)
     0.416667
     """
-    arguments = original, released, attributes
-    return compute_dld(TypedPair.of(*arguments, known=known, units=units).embedded)
+    pair = TypedPair.of(original, released, attributes, known=known, units=units)
+    return compute_dld(pair.embedded)
 
 
 def linkage(
@@ -73,8 +73,7 @@ def linkage(
     Linkage(share=0.5, limit=0.5, blocks=1)
     """
     largest = check_whole(whole)
-    arguments = original, released, attributes
-    pair = TypedPair.of(*arguments, known=known, units=units)
+    pair = TypedPair.of(original, released, attributes, known=known, units=units)
     return compute_linkage(pair.embedded, largest)
 
 
@@ -87,7 +86,7 @@ DLD = TypedMeasure(
     better="lower",
     source="Domingo-Ferrer and Torra (2005)",
     label="DLD",
-    whole=lambda tables: tables.figure(OF_NUMBERS),
+    of_table=lambda tables: tables.figure(OF_NUMBERS),
 )
 
 LINKAGE = TypedMeasure(
@@ -99,5 +98,5 @@ LINKAGE = TypedMeasure(
     better="lower",
     source="Herranz, Nin, Rodriguez and Tassa (2015)",
     label="linkage",
-    whole=lambda tables: tables.once(get_linkage).share,
+    of_table=lambda tables: tables.once(get_linkage).share,
 )

@@ -26,7 +26,7 @@ def il(original: Any, released: Any, attributes: Types = None) -> dict[str, floa
     >>> round(il(sex, pd.DataFrame({"sex": released}))["sex"], 9)
     1.0
     """
-    return TypedPair.of(original, released, attributes).each(_compute_il)
+    return TypedPair.of(original, released, attributes).by_attribute(_compute_il)
 
 
 def within(original: Any, released: Any, attributes: Types = None) -> dict[str, float]:
@@ -50,7 +50,7 @@ def within(original: Any, released: Any, attributes: Types = None) -> dict[str, 
     >>> round(within(sex, pd.DataFrame({"sex": released}))["sex"], 9)
     0.666666667
     """
-    return TypedPair.of(original, released, attributes).each(_compute_within)
+    return TypedPair.of(original, released, attributes).by_attribute(_compute_within)
 
 
 def embedded_il(original: Any, released: Any, attributes: Types = None) -> float:
@@ -142,7 +142,7 @@ IL = TypedMeasure(
     source=_LOSS,
     heading=Heading.LOSS,
     label="IL",
-    each=_compute_il,
+    by_attribute=_compute_il,
 )
 
 WITHIN = TypedMeasure(
@@ -155,7 +155,7 @@ WITHIN = TypedMeasure(
     source="Light and Margolin (1971)",
     heading=Heading.LOSS,
     label="within",
-    each=_compute_within,
+    by_attribute=_compute_within,
 )
 
 EMBEDDED_IL = TypedMeasure(
@@ -167,7 +167,7 @@ EMBEDDED_IL = TypedMeasure(
     better="lower",
     source=_LOSS,
     label="IL",
-    whole=lambda tables: tables.figure(OF_NUMBERS),
+    of_table=lambda tables: tables.figure(OF_NUMBERS),
 )
 
 EMBEDDED_WITHIN = TypedMeasure(
@@ -180,7 +180,7 @@ EMBEDDED_WITHIN = TypedMeasure(
     source="Light and Margolin (1971)",
     heading=Heading.LOSS,
     label="within",
-    whole=_compute_embedded_within,
+    of_table=_compute_embedded_within,
 )
 
 DISTANCE = TypedMeasure(
@@ -193,6 +193,6 @@ DISTANCE = TypedMeasure(
     source=_LOSS,
     heading=Heading.LOSS,
     label="distance",
-    whole=_compute_distance,
+    of_table=_compute_distance,
     percent=False,
 )

@@ -42,7 +42,9 @@ def sdid(
     {'school': 0.6666666666666666}
     """
     width = check_safety(safety)
-    return TypedPair.of(original, released, attributes, width).each(compute_disclosed)
+    return TypedPair.of(original, released, attributes, width).by_attribute(
+        compute_disclosed
+    )
 
 
 def sdid_chance(
@@ -75,7 +77,7 @@ def sdid_chance(
     """
     width = check_safety(safety)
     pair = TypedPair.of(original, released, attributes, width, known=known)
-    return pair.each(compute_disclosed_by_chance)
+    return pair.by_attribute(compute_disclosed_by_chance)
 
 
 def compute_disclosed(pair: AttributePair) -> float:
@@ -131,7 +133,7 @@ SDID = TypedMeasure(
     source="Domingo-Ferrer and Torra (2001)",
     heading=Heading.RISK,
     label="SDID",
-    each=compute_disclosed,
+    by_attribute=compute_disclosed,
 )
 
 CHANCE = TypedMeasure(
@@ -144,5 +146,5 @@ CHANCE = TypedMeasure(
     source="this package, for SDID",
     heading=Heading.RISK,
     label="by chance",
-    each=compute_disclosed_by_chance,
+    by_attribute=compute_disclosed_by_chance,
 )

@@ -119,7 +119,7 @@ def tv(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]
     >>> tv(sex, pd.DataFrame({"sex": released}))
     {'sex': 0.25}
     """
-    return TypedPair.of(original, released, attributes).each(_compute_tv)
+    return TypedPair.of(original, released, attributes).by_attribute(_compute_tv)
 
 
 def pil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def pil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any
     >>> round(pil(sex, pd.DataFrame({"sex": released}))["sex"], 6)
     0.682689
     """
-    return TypedPair.of(original, released, attributes).each(_compute_pil)
+    return TypedPair.of(original, released, attributes).by_attribute(_compute_pil)
 
 
 def two_way(original: Any, released: Any, attributes: Types = None) -> float | None:
@@ -240,7 +240,7 @@ TV = TypedMeasure(
     source=_TABLES,
     heading=Heading.LOSS,
     label="TV",
-    each=_compute_tv,
+    by_attribute=_compute_tv,
 )
 
 PIL = TypedMeasure(
@@ -253,7 +253,7 @@ PIL = TypedMeasure(
     source=_SHARES,
     heading=Heading.LOSS,
     label="PIL",
-    each=_compute_pil,
+    by_attribute=_compute_pil,
 )
 
 TWO_WAY = TypedMeasure(
@@ -266,7 +266,7 @@ TWO_WAY = TypedMeasure(
     source=_TABLES,
     heading=Heading.PAIRS,
     label="TV of pairs",
-    whole=_compute_two_way,
+    of_table=_compute_two_way,
 )
 
 TWO_WAY_PIL = TypedMeasure(
@@ -279,5 +279,5 @@ TWO_WAY_PIL = TypedMeasure(
     source=_SHARES,
     heading=Heading.PAIRS,
     label="PIL of pairs",
-    whole=compute_cell_moves,
+    of_table=compute_cell_moves,
 )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggopt.core.frame import require_records, to_frame
+from aggopt.core.frame import require_nonempty, to_frame
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
@@ -30,7 +30,7 @@ def read_frames(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataF
             fix="pass the same columns of both.",
         )
     for frame in (one, other):
-        require_records(frame)
+        require_nonempty(frame)
     first = one.to_pandas()
     second = other.select(one.columns).to_pandas()
     other_type = [

@@ -1,7 +1,7 @@
 """Propensity: how well a classifier separates released from original records."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import combinations_with_replacement, islice, product
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.core.memory import require_memory
 from aggopt.core.types import I64, Bool, Labels
-from aggopt.core.validation import Floats, is_whole, require_seed
+from aggopt.core.validation import Floats, is_whole_number, require_seed
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.measure.utility._frames import (
     is_complete,
@@ -17,7 +17,6 @@ from aggopt.measure.utility._frames import (
     list_names,
     read_frames,
 )
-from aggopt.measure.utility._logistic import fit_chances
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +86,7 @@ def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
     >>> pmse(np.array(pair), np.array(pair)).ratio < 1e-6
     True
     """
-    if not (is_whole(order) and order >= 2):
+    if not (is_whole_number(order) and order >= 2):
         raise JobError(
             "order is not a whole number of at least 2.",
             fix="leave it out, or pass order=2: of order 1 it is 0 of every release "
@@ -143,7 +142,7 @@ def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) ->
     0.25
     """
     require_seed(seed)
-    if not (is_whole(leaf) and leaf >= 1):
+    if not (is_whole_number(leaf) and leaf >= 1):
         raise JobError("leaf is not a whole number of at least 1.", fix="pass leaf=20.")
     Z, _, after = _stack_records(original, released)
     order = np.lexsort((after, *Z.T))  # or sums would round otherwise in another one
@@ -326,3 +325,65 @@ def _bound_rank(products: _Products, most: int) -> int:
     size = np.linalg.svd(some, compute_uv=False)
     largest = np.sqrt(N * t)  # no singular value of all products exceeds it
     return int(np.sum(size > largest * max(N, t) * np.finfo(float).eps))
+
+
+PENALTY = 1e-6  # keeps coefficients finite where the two can be distinguished
+STEPS = 100  # of Newton's method
+DECREMENT = 1e-13  # half the decrease that the next step would bring, for each record
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """The loss with some coefficients, its derivatives, and the chances (N,)."""
+
+    loss: float
+    gradient: Floats = field(repr=False)
+    curvature: Floats = field(repr=False)
+    chances: Floats = field(repr=False)
+
+
+def fit_chances(blocks: Callable[[], Iterable[Floats]], is_released: Bool) -> Floats:
+    """Return each record's chance (N,) to be a released one.
+
+    `blocks` returns the columns (N, r) of all records, of some at a time, whenever it
+    is called.  Newton's method, with steps that are halved until the loss decreases,
+    minimises the negative log-likelihood and a penalty on all coefficients but the
+    intercept.
+
+    Source: McCullagh and Nelder, Generalized Linear Models (1989), section 4.
+    """
+    share = is_released.mean()
+    width = next(iter(blocks())).shape[1]
+    beta = np.zeros(width + 1)
+    beta[0] = np.log(share / (1 - share))
+    fit = _evaluate(blocks(), is_released, beta)
+    for _ in range(STEPS):
+        step = np.linalg.solve(fit.curvature, fit.gradient)
+        if fit.gradient @ step <= DECREMENT * len(is_released):
+            break
+        tried = _evaluate(blocks(), is_released, beta - step)
+        while tried.loss > fit.loss:
+            step /= 2
+            tried = _evaluate(blocks(), is_released, beta - step)
+        beta, fit = beta - step, tried
+    return fit.chances
+
+
+def _evaluate(blocks: Iterable[Floats], is_released: Bool, beta: Floats) -> _Fit:
+    """Return the loss with coefficients `beta`, the intercept first."""
+    from scipy.special import expit
+
+    weights = np.append(0.0, np.full(len(beta) - 1, PENALTY))
+    loss, gradient = float(weights @ beta**2) / 2, weights * beta
+    curvature, chances = np.diag(weights), np.empty(len(is_released))
+    start = 0
+    for block in blocks:
+        rows = slice(start, start + len(block))
+        F = np.column_stack([np.ones(len(block)), block])
+        y, score = is_released[rows], F @ beta
+        p = chances[rows] = expit(score)
+        loss += float(np.logaddexp(0, np.where(y, -score, score)).sum())
+        gradient += F.T @ (p - y)
+        curvature += F.T @ (F * (p * (1 - p))[:, None])
+        start += len(block)
+    return _Fit(loss, gradient, curvature, chances)

@@ -205,10 +205,10 @@ def _find_estimable(design: Floats) -> Bool:
 
     A coefficient has one if no solution of design @ x = 0 changes it.
     """
-    norms = np.linalg.norm(design, axis=0)
-    triangle = np.linalg.qr(design / np.where(norms > 0, norms, 1.0), mode="r")
     from scipy.linalg import null_space
 
+    norms = np.linalg.norm(design, axis=0)
+    triangle = np.linalg.qr(design / np.where(norms > 0, norms, 1.0), mode="r")
     directions = null_space(triangle, rcond=len(design) * np.finfo(float).eps)
     estimable: Bool = (np.abs(directions) < DEPENDENT).all(axis=1)
     return estimable

@@ -27,8 +27,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from aggopt.core.compiled import unrefcounted_inlined, unrefcounted_inner
 from aggopt.core.types import I64
-from aggopt.core.unrefcounted import inlined, inner
 from aggopt.core.validation import Floats
 from aggopt.partition._local_search.state import LANES, Groups, Space, Weights
 from aggopt.partition.constraints import CLOSE, TABLED, Close, Diverse, Promise
@@ -50,7 +50,7 @@ else:
         return types.float64(A, i, B, j), _build_sum
 
 
-@inlined
+@unrefcounted_inlined
 def arrange_members(promise: Promise | None, groups: Groups, g: int) -> None:
     """Order the members of group g by their places, and compute its numerator."""
     if promise is None:
@@ -63,7 +63,7 @@ def arrange_members(promise: Promise | None, groups: Groups, g: int) -> None:
         promise.close.lean[g] = _sum_signed(promise.close, members)
 
 
-@inner
+@unrefcounted_inner
 def _sort_by_place(place: I64, members: I64, where: I64, first: int) -> None:
     """Order the members of a group by their places (insertion sort)."""
     for at in range(1, len(members)):
@@ -77,7 +77,7 @@ def _sort_by_place(place: I64, members: I64, where: I64, first: int) -> None:
         where[i] = first + before + 1
 
 
-@inlined
+@unrefcounted_inlined
 def is_clearly_far(close: Close, size: int, g: int, out: int, into: int) -> bool:
     """Whether group g, of `size` records, is clearly not t-close after a change.
 
@@ -97,7 +97,7 @@ def is_clearly_far(close: Close, size: int, g: int, out: int, into: int) -> bool
     return bool(abs(lean) > close.limits[size])
 
 
-@inlined
+@unrefcounted_inlined
 def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
     """Whether group g is t-close without record `out` and with `into`; -1: none."""
     size = len(members)
@@ -115,7 +115,7 @@ def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
     return bool(_compute_change(close, members, leaving, coming) <= slack)
 
 
-@inner
+@unrefcounted_inner
 def _sum_signed(close: Close, members: I64) -> int:
     """Return the signed sum of the terms of a group: their absolute sum is no less."""
     total = 0
@@ -124,7 +124,7 @@ def _sum_signed(close: Close, members: I64) -> int:
     return total * len(close.place) - close.place_sum * len(members)
 
 
-@inlined
+@unrefcounted_inlined
 def _sum_terms(close: Close, r: int, s: int, a: int, b: int) -> int:
     """Return the terms of bins a..b-1, with r of s members to their left."""
     n = len(close.place)
@@ -138,7 +138,7 @@ def _sum_terms(close: Close, r: int, s: int, a: int, b: int) -> int:
     return terms
 
 
-@inner
+@unrefcounted_inner
 def compute_numerator(close: Close, members: I64) -> int:
     """Return the numerator of a group."""
     s = len(members)
@@ -152,7 +152,7 @@ def compute_numerator(close: Close, members: I64) -> int:
     return total + _sum_terms(close, s, s, last, len(close.sums) - 1)
 
 
-@inner
+@unrefcounted_inner
 def _compute_without(close: Close, members: I64, out: int) -> int:
     """Return the numerator without record `out`."""
     s = len(members) - 1
@@ -170,7 +170,7 @@ def _compute_without(close: Close, members: I64, out: int) -> int:
     return total + _sum_terms(close, s, s, last, len(close.sums) - 1)
 
 
-@inner
+@unrefcounted_inner
 def _compute_with(close: Close, members: I64, into: int) -> int:
     """Return the numerator with record `into`."""
     s = len(members) + 1
@@ -192,7 +192,7 @@ def _compute_with(close: Close, members: I64, into: int) -> int:
     return total + _sum_terms(close, s, s, last, len(close.sums) - 1)
 
 
-@inner
+@unrefcounted_inner
 def _compute_change(close: Close, members: I64, out: int, into: int) -> int:
     """Return the change of the numerator if one place is replaced by another.
 
@@ -220,7 +220,7 @@ def _compute_change(close: Close, members: I64, out: int, into: int) -> int:
     return change
 
 
-@inner
+@unrefcounted_inner
 def is_diverse_after_change(
     diverse: Diverse, members: I64, out: int, into: int
 ) -> bool:
@@ -247,7 +247,7 @@ def is_diverse_after_change(
     return bool(excess > CLOSE or (excess >= -CLOSE and even))
 
 
-@inner
+@unrefcounted_inner
 def _count_and_reset(
     diverse: Diverse, members: I64, into: int
 ) -> tuple[int, float, bool]:
@@ -275,7 +275,7 @@ def _count_and_reset(
 NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile for
 
 
-@inlined
+@unrefcounted_inlined
 def is_feasible(space: Space, groups: Groups, g: int, out: int, into: int) -> bool:
     """Whether group g satisfies the constraints without record `out` and with `into`.
 
@@ -286,7 +286,7 @@ def is_feasible(space: Space, groups: Groups, g: int, out: int, into: int) -> bo
     return _is_feasible_for(space.promise, groups, g, out, into)
 
 
-@inlined
+@unrefcounted_inlined
 def _is_feasible_for(
     promise: Promise | None, groups: Groups, g: int, out: int, into: int
 ) -> bool:
@@ -299,7 +299,7 @@ def _is_feasible_for(
     return _satisfies_promise(promise, members, g, out, into)
 
 
-@inlined
+@unrefcounted_inlined
 def may_swap(space: Space, groups: Groups, i: int, j: int) -> bool:
     """Whether both groups satisfy the constraints after a swap of records i and j."""
     if not is_feasible(space, groups, groups.label[i], i, j):
@@ -307,13 +307,13 @@ def may_swap(space: Space, groups: Groups, i: int, j: int) -> bool:
     return is_feasible(space, groups, groups.label[j], j, i)
 
 
-@inlined
+@unrefcounted_inlined
 def has_chains(promise: Promise | None) -> bool:
     """Whether chains pay: hardly if groups may grow, as moves do as well then."""
     return promise is None
 
 
-@inlined
+@unrefcounted_inlined
 def choose_move_share(promise: Promise | None) -> float:
     """Return the share of moves among the random moves and swaps."""
     if promise is None:
@@ -321,7 +321,7 @@ def choose_move_share(promise: Promise | None) -> float:
     return 0.2  # as most moves break constraints
 
 
-@inner
+@unrefcounted_inner
 def _satisfies_promise(
     promise: Promise, members: I64, g: int, out: int, into: int
 ) -> bool:
@@ -370,13 +370,13 @@ def _build_row(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any
 ROUNDED = 1 + 5e-10  # half of the tolerance of `aggopt.privacy.dominance`
 
 
-@inlined
+@unrefcounted_inlined
 def has_weights(weights: Weights | None) -> bool:
     """Whether records have weights."""
     return weights is not None
 
 
-@inlined
+@unrefcounted_inlined
 def get_weight(weights: Weights | None, i: int) -> float:
     """Return the weight of record i."""
     if weights is None:
@@ -384,7 +384,7 @@ def get_weight(weights: Weights | None, i: int) -> float:
     return float(weights.values[i])
 
 
-@inlined
+@unrefcounted_inlined
 def get_group_weight(weights: Weights | None, groups: Groups, g: int) -> float:
     """Return the weight of group g."""
     if weights is None:
@@ -392,7 +392,7 @@ def get_group_weight(weights: Weights | None, groups: Groups, g: int) -> float:
     return float(weights.mass[g])
 
 
-@inlined
+@unrefcounted_inlined
 def sum_group_weight(weights: Weights | None, groups: Groups, g: int) -> None:
     """Sum the weight of group g."""
     if weights is None:
@@ -403,7 +403,7 @@ def sum_group_weight(weights: Weights | None, groups: Groups, g: int) -> None:
     weights.mass[g] = total
 
 
-@inlined
+@unrefcounted_inlined
 def compute_join_cost(
     weights: Weights | None, groups: Groups, i: int, g: int, into: float
 ) -> float:
@@ -413,7 +413,7 @@ def compute_join_cost(
     return into * (record_weight * group_weight) / (group_weight + record_weight)
 
 
-@inlined
+@unrefcounted_inlined
 def compute_leave_gain(weights: Weights | None, groups: Groups, i: int) -> float:
     """Return the reduction of the loss if record i leaves its group."""
     record_weight = get_weight(weights, i)
@@ -425,7 +425,7 @@ def compute_leave_gain(weights: Weights | None, groups: Groups, i: int) -> float
     )
 
 
-@inlined
+@unrefcounted_inlined
 def compute_scale(weights: Weights | None, groups: Groups, i: int) -> float:
     """Return the scale that the gain of a change of record i is compared with.
 
@@ -437,7 +437,7 @@ def compute_scale(weights: Weights | None, groups: Groups, i: int) -> float:
     return compute_leave_gain(weights, groups, i)
 
 
-@inlined
+@unrefcounted_inlined
 def compute_swap_cost(
     weights: Weights | None,
     space: Space,
@@ -462,7 +462,7 @@ def compute_swap_cost(
     return one + _compute_replacement(weights, space, groups, A, i, j, back)
 
 
-@inlined
+@unrefcounted_inlined
 def compute_pass_cost(
     weights: Weights | None,
     space: Space,
@@ -479,7 +479,7 @@ def compute_pass_cost(
     return _compute_replacement(weights, space, groups, B, j, i, into)
 
 
-@inner
+@unrefcounted_inner
 def _compute_replacement(
     weights: Weights,
     space: Space,
@@ -500,7 +500,7 @@ def _compute_replacement(
     return float(v * joins - w * groups.spread[out] - moved / (weights.mass[g] + v - w))
 
 
-@inlined
+@unrefcounted_inlined
 def is_undominated(
     weights: Weights | None, groups: Groups, g: int, out: int, into: int
 ) -> bool:
@@ -510,7 +510,7 @@ def is_undominated(
     return weights.share >= 1.0 or _is_light_enough(weights, groups, g, out, into)
 
 
-@inner
+@unrefcounted_inner
 def _is_light_enough(
     weights: Weights, groups: Groups, g: int, out: int, into: int
 ) -> bool:

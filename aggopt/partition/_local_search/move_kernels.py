@@ -19,7 +19,7 @@ the triangle inequality, by way of B, cannot exclude j.
 
 from typing import NamedTuple
 
-from aggopt.core.unrefcounted import compiled, inlined, inner
+from aggopt.core.compiled import unrefcounted, unrefcounted_inlined, unrefcounted_inner
 from aggopt.partition._local_search.constraint_kernels import (
     NOBODY,
     arrange_members,
@@ -51,13 +51,13 @@ from aggopt.partition._local_search.state import (
 )
 
 
-@inlined
+@unrefcounted_inlined
 def has_room(groups: Groups, g: int) -> bool:
     """Whether group g has room for one more record."""
     return bool(groups.start[g] + groups.size[g] + 1 < groups.start[g + 1])
 
 
-@inner
+@unrefcounted_inner
 def recompute_group(space: Space, groups: Groups, g: int) -> None:
     """Recompute group g: its centre, its members' distances, its loss, its EMD."""
     first = groups.start[g]
@@ -86,14 +86,14 @@ def recompute_group(space: Space, groups: Groups, g: int) -> None:
         groups.loss[g] += get_weight(space.weights, i) * groups.spread[i]
 
 
-@compiled
+@unrefcounted
 def recompute_all(space: Space, groups: Groups) -> None:
     """Recompute all groups."""
     for g in range(len(groups.size)):
         recompute_group(space, groups, g)
 
 
-@inlined
+@unrefcounted_inlined
 def move_silently(groups: Groups, i: int, to: int) -> None:
     """Move record i to another group, which has room; neither is recomputed."""
     g = groups.label[i]
@@ -110,7 +110,7 @@ def move_silently(groups: Groups, i: int, to: int) -> None:
     groups.label[i] = to
 
 
-@inner
+@unrefcounted_inner
 def mark_changed(groups: Groups, trail: Trail, g: int) -> None:
     """Record the loss of group g before its first change."""
     if trail.mark[g] != trail.counts[STAMP]:
@@ -120,7 +120,7 @@ def mark_changed(groups: Groups, trail: Trail, g: int) -> None:
         trail.counts[TOUCHED] += 1
 
 
-@inner
+@unrefcounted_inner
 def move_record(groups: Groups, trail: Trail, i: int, to: int) -> None:
     """Move record i to another group, which has room, and record it on the trail."""
     g = groups.label[i]
@@ -132,7 +132,7 @@ def move_record(groups: Groups, trail: Trail, i: int, to: int) -> None:
     move_silently(groups, i, to)
 
 
-@inner
+@unrefcounted_inner
 def start_trail(trail: Trail) -> None:
     """Begin a new trail."""
     trail.counts[MOVED] = 0
@@ -140,7 +140,7 @@ def start_trail(trail: Trail) -> None:
     trail.counts[STAMP] += 1
 
 
-@inner
+@unrefcounted_inner
 def undo_changes(space: Space, groups: Groups, trail: Trail) -> None:
     """Undo the changes on the trail, the last one first."""
     for c in range(trail.counts[MOVED] - 1, -1, -1):
@@ -149,7 +149,7 @@ def undo_changes(space: Space, groups: Groups, trail: Trail) -> None:
         recompute_group(space, groups, trail.touched[c])
 
 
-@inner
+@unrefcounted_inner
 def compute_increase(groups: Groups, trail: Trail) -> float:
     """Return the increase of the loss of the groups on the trail."""
     before = 0.0
@@ -174,7 +174,7 @@ class Change(NamedTuple):
     on: int
 
 
-@inner
+@unrefcounted_inner
 def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
     """Give up to `turns` queued records a turn; return whether the queue is empty.
 
@@ -194,7 +194,7 @@ def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
     return False
 
 
-@inner
+@unrefcounted_inner
 def take_queued(trail: Trail) -> int:
     """Return the first queued record."""
     i: int = trail.queue[trail.counts[HEAD]]
@@ -206,7 +206,7 @@ def take_queued(trail: Trail) -> int:
     return i
 
 
-@inner
+@unrefcounted_inner
 def queue_group(groups: Groups, trail: Trail, g: int) -> None:
     """Queue the records of group g."""
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
@@ -220,14 +220,14 @@ def queue_group(groups: Groups, trail: Trail, g: int) -> None:
             trail.counts[QUEUED] += 1
 
 
-@inner
+@unrefcounted_inner
 def empty_queue(trail: Trail) -> None:
     """Empty the queue."""
     while trail.counts[QUEUED] > 0:
         take_queued(trail)
 
 
-@inner
+@unrefcounted_inner
 def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     """Return the change of record i that lowers SSE most; to group -1 if none does."""
     A = groups.label[i]
@@ -292,7 +292,7 @@ def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Chan
     return best
 
 
-@inner
+@unrefcounted_inner
 def _find_best_chain(
     space: Space, groups: Groups, i: int, j: int, gain: float, best: Change
 ) -> Change:
@@ -315,7 +315,7 @@ def _find_best_chain(
     return best
 
 
-@inner
+@unrefcounted_inner
 def make_change(
     space: Space, groups: Groups, trail: Trail, i: int, change: Change
 ) -> None:

@@ -5,9 +5,9 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
+from aggopt.core.compiled import unrefcounted, unrefcounted_inlined, unrefcounted_inner
 from aggopt.core.kernels import copy_into, draw_below, draw_share
 from aggopt.core.types import I64
-from aggopt.core.unrefcounted import compiled, inlined, inner
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.constraint_kernels import (
     NOBODY,
@@ -53,7 +53,7 @@ RARE = 0.1  # share of perturbations that dissolve a group, and of those that ma
 SWAPS = 3  # at most, in other perturbations
 
 
-@inner
+@unrefcounted_inner
 def perturb_record(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Change something near record i; return whether all groups are allowed."""
     chance = draw_share(trail.random_state)
@@ -65,14 +65,14 @@ def perturb_record(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     return _exchange_near(space, groups, trail, i)
 
 
-@inner
+@unrefcounted_inner
 def dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     """Dissolve group g; return whether it is gone and all groups are allowed."""
     done = _dissolve_group(space, groups, trail, g)
     return _update_and_check(space, groups, trail) and done
 
 
-@inner
+@unrefcounted_inner
 def _update_and_check(space: Space, groups: Groups, trail: Trail) -> bool:
     """Recompute the groups on the trail; return whether all satisfy the constraints."""
     for c in range(trail.counts[TOUCHED]):
@@ -84,7 +84,7 @@ def _update_and_check(space: Space, groups: Groups, trail: Trail) -> bool:
     return True
 
 
-@inner
+@unrefcounted_inner
 def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     """Move each record of group g to the near group with the least cost."""
     while groups.size[g] > 0:
@@ -106,7 +106,7 @@ def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     return True
 
 
-@inner
+@unrefcounted_inner
 def _create_group(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Fill an empty group with k records near record i, from groups that can spare one.
 
@@ -127,7 +127,7 @@ def _create_group(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     return bool(groups.size[new] >= space.k)
 
 
-@inner
+@unrefcounted_inner
 def _exchange_near(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Exchange record i, and some of its neighbours, with near groups."""
     near = space.near[i]
@@ -141,7 +141,7 @@ def _exchange_near(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     return bool(trail.counts[MOVED] > 0)
 
 
-@inner
+@unrefcounted_inner
 def _exchange_record(
     space: Space, groups: Groups, trail: Trail, i: int, B: int
 ) -> None:
@@ -163,7 +163,7 @@ def _exchange_record(
     recompute_group(space, groups, B)
 
 
-@inner
+@unrefcounted_inner
 def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
     """Whether both groups satisfy the constraints if record i moves to B."""
     if not is_feasible(space, groups, groups.label[i], i, NOBODY):
@@ -174,7 +174,7 @@ def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
 NEAREST = 5  # nearest records that determine the local scale of distances
 
 
-@compiled
+@unrefcounted
 def queue_all(trail: Trail, order: Labels) -> None:
     """Queue all records."""
     empty_queue(trail)
@@ -185,7 +185,7 @@ def queue_all(trail: Trail, order: Labels) -> None:
         trail.queued[order[c]] = True
 
 
-@compiled
+@unrefcounted
 def descend_without_undo(
     space: Space, groups: Groups, trail: Trail, turns: int
 ) -> bool:
@@ -194,7 +194,7 @@ def descend_without_undo(
     return descend(space, groups, trail, turns)
 
 
-@compiled
+@unrefcounted
 def perturb_each(
     space: Space,
     groups: Groups,
@@ -232,7 +232,7 @@ def perturb_each(
     return changed
 
 
-@compiled
+@unrefcounted
 def dissolve_random(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
     """Dissolve random groups, one per turn if the constraints allow it."""
     for _ in range(turns):
@@ -244,7 +244,7 @@ def dissolve_random(space: Space, groups: Groups, trail: Trail, turns: int) -> N
             undo_changes(space, groups, trail)
 
 
-@inner
+@unrefcounted_inner
 def _update_spare(groups: Groups, trail: Trail) -> None:
     """Update the list of empty groups from the groups on the trail."""
     if trail.counts[SPARE] and groups.size[trail.spare[trail.counts[SPARE] - 1]]:
@@ -256,7 +256,7 @@ def _update_spare(groups: Groups, trail: Trail) -> None:
             trail.counts[SPARE] += 1
 
 
-@compiled
+@unrefcounted
 def measure_spacing(space: Space, lowest: Floats, out: Floats) -> None:
     """Write half the mean squared distance to each record's nearest into `out` (n,).
 
@@ -275,7 +275,7 @@ def measure_spacing(space: Space, lowest: Floats, out: Floats) -> None:
         out[i] = 0.5 * (total / len(lowest))
 
 
-@inner
+@unrefcounted_inner
 def _insert_sorted(lowest: Floats, x: float) -> None:
     """Insert x among the least so far, in ascending order."""
     at = len(lowest)
@@ -291,7 +291,7 @@ STEP = 1024  # proposals at one temperature
 WIDTH = 256  # adjacent records that the proposals of one temperature are for
 
 
-@compiled
+@unrefcounted
 def anneal(
     space: Space,
     groups: Groups,
@@ -323,7 +323,7 @@ def anneal(
     return changed
 
 
-@inlined
+@unrefcounted_inlined
 def _is_accepted(more: float, temperature: float, trail: Trail) -> bool:
     """Whether a change that adds `more` to SSE is accepted at a temperature."""
     return more <= 0.0 or more <= -temperature * np.log(
@@ -331,7 +331,7 @@ def _is_accepted(more: float, temperature: float, trail: Trail) -> bool:
     )
 
 
-@inlined
+@unrefcounted_inlined
 def _propose_change(
     space: Space, groups: Groups, trail: Trail, i: int, B: int
 ) -> Change:
@@ -370,7 +370,7 @@ def _propose_change(
     return Change(gain, B, j, NOBODY)
 
 
-@inlined
+@unrefcounted_inlined
 def _is_allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
     """Whether the groups that a change touches still satisfy the requirements."""
     j = change.j
@@ -384,7 +384,7 @@ def _is_allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
     return is_feasible(space, groups, change.to, j, i)
 
 
-@inlined
+@unrefcounted_inlined
 def _make_change(space: Space, groups: Groups, i: int, change: Change) -> None:
     """Make a change, and update the groups that it touches."""
     A = groups.label[i]
@@ -404,7 +404,7 @@ NONE = np.uint64(0)
 ONE = np.uint64(1)
 
 
-@inner
+@unrefcounted_inner
 def collect_groups(groups: Groups, trail: Trail, collected: Collected | None) -> None:
     """Add the groups on the trail while space is left; None collects nothing."""
     if collected is None:  # then the compiler omits the rest
@@ -417,14 +417,14 @@ def collect_groups(groups: Groups, trail: Trail, collected: Collected | None) ->
             _add_group(collected, groups.ids[first : first + size])
 
 
-@compiled
+@unrefcounted
 def add_groups(collected: Collected, ids: I64, start: I64) -> None:
     """Add the groups ids[start[c] : start[c + 1]]."""
     for c in range(len(start) - 1):
         _add_group(collected, ids[start[c] : start[c + 1]])
 
 
-@inner
+@unrefcounted_inner
 def _add_group(collected: Collected, members: I64) -> None:
     """Add a group unless it is known, while space is left."""
     count = collected.counts[FOUND]

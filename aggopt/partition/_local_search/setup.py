@@ -199,7 +199,7 @@ def _make_feasible_groups(records: Floats, k: int, constraints: Constraints) -> 
         return diverse_vmdav(
             records,
             diverse.codes,
-            diverse.least,
+            diverse.required_l,
             k=k,
             levels="values",
             diversity=diverse.kind,

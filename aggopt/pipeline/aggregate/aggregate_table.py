@@ -81,7 +81,7 @@ def join_columns(
     proofs: dict[tuple[str, ...], Certificate] = {}
     if numbers is not None:
         values[:, partitioned.table.places] = numbers.values
-        proofs |= numbers.named(partitioned.names)
+        proofs |= numbers.name_certificates(partitioned.names)
     names = partitioned.job.roles.quasi_identifier
     for name, categories in chosen.items():
         values[:, names.index(name)] = read_published_nodes(

@@ -133,7 +133,7 @@ def make_bound_arguments(partitioned: PartitionedTable) -> dict[str, Any]:
     job, names = partitioned.job, partitioned.names
     bounds = read_bounds(partitioned.table, job, names)
     is_user_model = isinstance(job.aggregation, ByModel)
-    if not bounds.there or (
+    if not bounds.are_set or (
         is_user_model
         and partitioned.strata is not None
         and is_aggregated_by_stratum(job)

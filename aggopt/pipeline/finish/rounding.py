@@ -164,7 +164,7 @@ def _describe_rounding(partitioned: PartitionedTable) -> str:
     numbers = [_describe_number_rounding(partitioned.job.output)] if names else []
     clocks = partitioned.table.clocks
     dates = [
-        f"{name!r} to {clocks[name].said(step)}"
+        f"{name!r} to {clocks[name].describe_step(step)}"
         for name, step in _find_time_steps(partitioned).items()
     ]
     whole_names = (

@@ -7,7 +7,7 @@ import pandas as pd
 
 from aggopt.data.parsing.entries import Entry, list_entries, make_entry_reader
 from aggopt.data.table import Table
-from aggopt.encoding.iso_text import parse_dates
+from aggopt.encoding.iso_text import parse_text_dates
 from aggopt.errors import TableError
 from aggopt.job import Job
 
@@ -43,7 +43,7 @@ def _read_column(column: nw.Series[Any], entry: Entry) -> nw.Series[Any]:
     pairs = zip(read, spelled, strict=True)
     texts = [None if value is None else text for value, text in pairs]
     try:
-        return parse_dates(_make_column(column, texts, which))
+        return parse_text_dates(_make_column(column, texts, which))
     except TableError:
         return column
 

@@ -16,7 +16,7 @@ from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.encoding.incomplete import impute_means
 from aggopt.job import Job
 from aggopt.missing._patterns import Patterns
-from aggopt.missing._patterns import join_patterns as joined
+from aggopt.missing._patterns import combine_patterns as joined
 from aggopt.pipeline.prepare.memory_check import require_memory_to_encode
 from aggopt.release.audit.counts import combine_codes
 

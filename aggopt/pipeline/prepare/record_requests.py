@@ -7,9 +7,9 @@ import numpy as np
 from aggopt.aggregate.categories.wish import (
     OWN,
     CategoryWish,
-    require_choice,
+    require_decisive,
+    require_level_distances,
 )
-from aggopt.aggregate.categories.wish import require_reach as require_category_reach
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.context.distance_requests import (
@@ -48,8 +48,8 @@ def read_category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats
         far = requests[name].get("delta", np.full(len(much), OWN))
         is_present = ~find_missing_entries(table.frame[name])
         with naming(repr(name)):
-            require_category_reach(far, domain)
-            require_choice(domain, far[is_present], much[is_present], method.budget)
+            require_level_distances(far, domain)
+            require_decisive(domain, far[is_present], much[is_present], method.budget)
     return requests
 
 

@@ -174,7 +174,7 @@ def _make_program(partitioned: PartitionedTable, attribute: str, job: Job) -> Pr
     sides = bounds.standardised(scale)._asdict()
     ends = {side: float(end[0]) for side, end in sides.items()}
     if isinstance(how, ByModel):
-        takes = how.program.takes.settings if bounds.there else {}
+        takes = how.program.takes.settings if bounds.are_set else {}
         own = {side: end for side, end in ends.items() if side in takes}
         stated = model.data(x, label, **{**how.arguments, **own})
     else:

@@ -19,7 +19,7 @@ from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.table import Table
-from aggopt.encoding.iso_text import parse_dates
+from aggopt.encoding.iso_text import parse_text_dates
 from aggopt.errors import JobError, TableError
 from aggopt.job import Job
 from aggopt.job.earlier_section import EarlierGroups
@@ -181,7 +181,7 @@ def _compare_release(
     names = find_influential(files.stated, job, before.column_names)
     for name in table.clocks.keys() & names:
         spelled = nw.from_native(before[name], series_only=True)
-        dates = parse_dates(spelled, table.clocks[name].format)
+        dates = parse_text_dates(spelled, table.clocks[name].format)
         at = before.column_names.index(name)
         before = before.set_column(at, name, dates.to_arrow())
     first = np.full(persons, NOT_THERE)

@@ -146,7 +146,7 @@ class Settings(Section):
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
     if settings.dissimilarity is None:
-        raise ValueError("No dissimilarity is asked for.")
+        raise ValueError("No dissimilarity is required.")
     required = settings.dissimilarity
     epsilon = select_epsilon(required.epsilon, attribute.name, "dissimilarity")
     return Dissimilarity(
@@ -159,7 +159,7 @@ METHOD = PrivacyModel(
     when="each confidential number of a group is far from many others there",
     rank=50,
     settings=Settings,
-    attributes=lambda asked: list_epsilon_attributes(asked.dissimilarity.epsilon),
+    attributes=lambda settings: list_epsilon_attributes(settings.dissimilarity.epsilon),
     requirement=_build_requirement,
     template="""\
 # dissimilarity = { epsilon = 5, delta = 0.5 }  # each value of a group is farther than

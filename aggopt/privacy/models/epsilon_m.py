@@ -168,7 +168,7 @@ class Settings(Section):
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
     if settings.proximity is None:
-        raise ValueError("No proximity is asked for.")
+        raise ValueError("No proximity is required.")
     proximity = settings.proximity
     epsilon = select_epsilon(proximity.epsilon, attribute.name, "proximity")
     return Proximity(
@@ -181,7 +181,7 @@ METHOD = PrivacyModel(
     when="no confidential number is told nearly: few of a group lie near each other",
     rank=40,
     settings=Settings,
-    attributes=lambda asked: list_epsilon_attributes(asked.proximity.epsilon),
+    attributes=lambda settings: list_epsilon_attributes(settings.proximity.epsilon),
     requirement=_build_requirement,
     template="""\
 # proximity = { epsilon = 5, m = 2 }  # of numbers: at most 1/m of a group lies within

@@ -30,7 +30,7 @@ class Diversity(Requirement):
 
     attribute: str
     codes: I64 = field(repr=False)
-    least: int
+    required_l: int
     kind: str = "distinct"
     c: float | None = None
     values: int | None = None
@@ -51,7 +51,7 @@ class Diversity(Requirement):
     @property
     def required(self) -> float:
         """The required l."""
-        return float(self.least)
+        return float(self.required_l)
 
     def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the l of each group, (groups,)."""
@@ -64,22 +64,24 @@ class Diversity(Requirement):
     def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group has less than l, decided exactly."""
         values = self.measure_groups(records, starts)
-        broken = np.asarray(values < self.least)
+        broken = np.asarray(values < self.required_l)
         if self.kind != "entropy":
             return broken
         counts = self._counts(records, starts)
-        for g in np.flatnonzero(np.abs(values - self.least) < CLOSE * self.least):
-            broken[g] = not _has_entropy(counts, g, self.least)
+        for g in np.flatnonzero(
+            np.abs(values - self.required_l) < CLOSE * self.required_l
+        ):
+            broken[g] = not _has_entropy(counts, g, self.required_l)
         return broken
 
     def describe_kept(self, value: float) -> str:
         """Return the l that these groups satisfy."""
         return f"l of at most {int(value)}"
 
-    def list_remedies(self, whole: Check) -> list[str]:
+    def list_remedies(self, total: Check) -> list[str]:
         """Return feasible alternatives, including other kinds of diversity."""
-        possible = int(whole.found)
-        ways = [f"promise {whole.keeps}{'' if possible > 1 else ', that is none'}"]
+        possible = int(total.found)
+        ways = [f"promise {total.keeps}{'' if possible > 1 else ', that is none'}"]
         if self._distinct > possible:
             ways.append(
                 f'diversity = "distinct", of which l = {self._distinct} is the largest'
@@ -99,7 +101,7 @@ class Diversity(Requirement):
         if total.holds:
             return None
         return InfeasibleInputError(
-            f"l = {self.least} ({total.promise}) cannot be kept of "
+            f"l = {self.required_l} ({total.promise}) cannot be kept of "
             f"{self.attribute!r}: all {total.worst} records together have "
             f"{total.found:.6g}, and not every group can have more.",
             fix=", or ".join([*self.list_remedies(total), "drop the attribute, as "])
@@ -177,7 +179,7 @@ class Treatment(Section):
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
     if settings.l is None:
-        raise ValueError("No l is asked for.")
+        raise ValueError("No l is required.")
     codes = attribute.codes
     values = None
     if attribute.treatment.levels is not None:

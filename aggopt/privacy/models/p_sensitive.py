@@ -58,9 +58,9 @@ class Sensitivity(Requirement):
         """Return the p that these groups satisfy."""
         return f"p of at most {int(value)}"
 
-    def list_remedies(self, whole: Check) -> list[str]:
-        """Return feasible alternatives if `whole`, the check of all records, fails."""
-        return [f"promise {whole.keeps}{'' if whole.found > 1 else ', that is none'}"]
+    def list_remedies(self, total: Check) -> list[str]:
+        """Return feasible alternatives if `total`, the check of all records, fails."""
+        return [f"promise {total.keeps}{'' if total.found > 1 else ', that is none'}"]
 
 
 class Settings(Section):
@@ -83,7 +83,7 @@ class Settings(Section):
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
     if settings.p is None:
-        raise ValueError("No p is asked for.")
+        raise ValueError("No p is required.")
     return Sensitivity(attribute.name, attribute.codes, settings.p)
 
 

@@ -76,7 +76,7 @@ class Closeness(Requirement):
             self.find_broken(records, starts), np.maximum(over, lowest), 0.0
         )
 
-    def find_worst(self, records: I64, starts: I64, found: F64) -> float:
+    def find_worst(self, records: I64, starts: I64, values: F64) -> float:
         """Return the largest distance, exact before it is rounded once."""
         numerators = self._numerators(records, starts)
         return float(self.distance.worst(numerators, np.diff(starts)))
@@ -157,7 +157,7 @@ class Treatment(Section):
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
     if settings.t is None:
-        raise ValueError("No t is asked for.")
+        raise ValueError("No t is required.")
     kind = str(attribute.treatment.distance)
     return Closeness(attribute.name, attribute.distance(), settings.t, kind)
 
