@@ -644,3 +644,21 @@ def test_parts_together_have_the_audit_of_the_whole(seed):
         assert getattr(merged, name) == getattr(whole, name), name
     assert merged.whole.total == n
     assert not merged.holds
+
+
+def test_the_advice_counts_columns_that_its_heading_does_not_name():
+    """Without the first column each record is unique with the second one."""
+    frame = pd.DataFrame({"age": [20.0] * 3 + [60.0] * 3, "a": range(6)})
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["age"], "other": ["a", "b"]}, privacy={"k": 3}
+    )
+    seal = aggopt.mask(frame.assign(b=frame["a"][::-1].to_numpy()), job).audit.seal
+    assert seal.heading.endswith("unique with 'a'")
+    assert seal.advice.endswith(
+        "1 more column of the role other may single records out, too: recount after a "
+        "change."
+    )
+    one = aggopt.Job(
+        roles={"quasi-identifier": ["age"], "other": ["a"]}, privacy={"k": 3}
+    )
+    assert aggopt.mask(frame, one).audit.seal.advice.endswith("or drop them.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from aggopt.core.plural import is_or_are
+from aggopt.core.plural import is_or_are, plural
 from aggopt.release.audit.counts import Count, describe_small_groups
 from aggopt.release.audit.unchanged import Unchanged
 from aggopt.release.audit.unprotected_columns import UnprotectedColumns
@@ -81,7 +81,8 @@ def make_seal(audit: Audited) -> Seal:
 
 def _choose_advice(audit: Audited) -> str:
     """Return what to do where columns that others may know single records out."""
-    if _find_gravest(audit.beside) is None:
+    gravest = _find_gravest(audit.beside)
+    if gravest is None:
         return (
             "Publish this file only if nobody can know columns of several blocks of a "
             "person: otherwise mask them together, or drop those of all blocks but one."
@@ -89,6 +90,18 @@ def _choose_advice(audit: Audited) -> str:
     return (
         "Publish this file only if nobody can know these columns of a person: "
         "otherwise mask them as quasi-identifiers, or drop them."
+        f"{_count_unnamed(gravest)}"
+    )
+
+
+def _count_unnamed(each: UnprotectedColumns) -> str:
+    """Return a sentence on the number of columns without a name in the heading."""
+    more = len(each.columns) - len(each.sufficient or each.columns)
+    if not more:
+        return ""
+    return (
+        f" {plural(more, 'more column')} of the role other may single records out, "
+        "too: recount after a change."
     )
 
 
