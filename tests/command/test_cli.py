@@ -613,7 +613,7 @@ def partition_blocks(*_, **__):
     threading.Timer(0.1, os.kill, told).start()
     {work}
 
-cli.watched = partial(cli.watched, grace=0.2)
+cli.monitor_signals = partial(cli.monitor_signals, grace=0.2)
 partition_step.partition_blocks = partition_blocks
 sys.argv = ["aggopt", *{words!r}]
 cli.main()
