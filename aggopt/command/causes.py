@@ -66,7 +66,7 @@ def name_cause(code: int) -> str:
 
 
 def find_exit_code(error: Exception) -> int:
-    """Return the exit code of what went wrong."""
+    """Return the exit code of an error."""
     if isinstance(error, AggoptError):
         return error.exit_code
     if isinstance(error, OSError) or is_lack_of_memory(error):

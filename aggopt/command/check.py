@@ -1,4 +1,4 @@
-"""What a table and a job look like, and whether `mask` would begin."""
+"""Check a table and its job, and whether `mask` would begin."""
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -56,7 +56,7 @@ COSTLY = 500  # names of a column: fewer take no time that a person would notice
 
 @dataclass(frozen=True, eq=False)
 class CheckResult:
-    """What was found of a table and a job.
+    """The check of a table and its job.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class CheckResult:
 def check_table(
     path: Path, file: Path, trust: Iterable[str | Path] = ()
 ) -> CheckResult:
-    """Return what is found of the table at `path` and the job in a file.
+    """Check the table at `path` with the job in a file.
 
     `trust` are the files of code that the job may name.
     """
@@ -243,7 +243,7 @@ def _list_names_lost_in_csv(
 def _list_notes(
     look: ColumnProfile, role: str | None, k: int, kind: str | None, coordinate: int
 ) -> Iterator[str]:
-    """Yield what a data steward should look at, though it is no obstacle."""
+    """Yield notes on a column for the data steward; none is an obstacle."""
     name, different, rare = repr(look.name), look.different, look.rare(k)
     if role == "quasi-identifier" and look.constant:
         yield f"{name} has one value only: it will be kept as it is."
@@ -317,7 +317,7 @@ def _list_date_notes(
 def _list_repeated_entries(
     look: ColumnProfile, role: str | None, job: Job
 ) -> Iterator[str]:
-    """Yield how many entries of an identifier stand in several records, if any do."""
+    """Yield a note if entries of an identifier occur in several records."""
     if role == "identifier" and not job.roles.unit and look.counts is not None:
         several = RepeatedIdentifiers.of(look.name, look.counts, codes=look.codes)
         yield from [] if several is None else [str(several)]
@@ -326,7 +326,7 @@ def _list_repeated_entries(
 def _list_missing_notes(
     look: ColumnProfile, role: str | None, policy: str
 ) -> Iterator[str]:
-    """Yield what is missing of a column that the roles do not name."""
+    """Yield a note if a column without a role lacks values."""
     if role is None and look.missing and policy == "refuse":
         yield (
             f"{look.name!r}: {plural(look.missing, 'value')} "

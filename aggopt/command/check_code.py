@@ -1,4 +1,4 @@
-"""Whether code of one's own obeys the laws of its kind."""
+"""Check whether user code obeys the laws of its kind."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from aggopt.core.plugins.trust import trust_files
 
 @dataclass(frozen=True)
 class CodeCheckResult:
-    """What was found of a file of code.
+    """The check of a file of code.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class CodeCheckResult:
 
 
 def check_code_file(name: str) -> CodeCheckResult:
-    """Return what is found of `file.py` or `file.py:object`, which is run.
+    """Run `file.py` or `file.py:object`, and check it by the laws of its kind.
 
     A relative path is seen from the working directory: the caller named the file, and
     no job did.

@@ -1,4 +1,4 @@
-"""Whether an engine would begin to mask a folder: by what its files say."""
+"""Check whether an engine would begin to mask a folder, from its footers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -58,7 +58,7 @@ def is_for_engine(table: Path, file: Path, engine: str | None) -> bool:
 def check_folder(
     pattern: Path, file: Path, engine: str | None, trust: Iterable[str | Path] = ()
 ) -> CheckResult:
-    """Return what is found of the files of a folder, and the job in a file.
+    """Check the files of a folder with the job in a file.
 
     `engine` is the one that --engine names; raises no error of what it checks.
     """
@@ -134,7 +134,7 @@ def _profile(
 def _list_footer_notes(
     parts: InputFolder, missing: Mapping[str, int | None], categories: Sequence[str]
 ) -> Iterator[str]:
-    """Yield what was read of the files, and what they do not say."""
+    """Yield notes on the values that were read, and on missing counts."""
     uncounted = [repr(name) for name, count in missing.items() if count is None]
     if uncounted:
         yield (
@@ -151,7 +151,7 @@ def _list_footer_notes(
 
 
 def list_engine_obstacles(job: Job) -> Iterator[Obstacle]:
-    """Yield each setting that no engine carries out."""
+    """Yield an obstacle for each setting that no engine supports."""
     yield from map(Obstacle.from_error, find_unsupported(job))
     try:
         require_kept(add_merging_for_dominance(set_block_partition(job))[0])
@@ -160,7 +160,7 @@ def list_engine_obstacles(job: Job) -> Iterator[Obstacle]:
 
 
 def _list_schema_obstacles(job: Job, parts: InputFolder) -> Iterator[Obstacle]:
-    """Yield what is refused of columns and of the number of records."""
+    """Yield obstacles of the columns and of the number of records."""
     checks: tuple[Callable[[], None], ...] = (
         partial(job.roles.check, parts.schema.names),
         partial(require_types, parts.schema, job),

@@ -162,7 +162,7 @@ def _write(choices: Any, files: Sequence[Path], *, overwrite: bool) -> None:
 
 
 def _describe_unwritten(out: Path, cache: Path | None) -> str:
-    """Say what there is of points that are done before they are written."""
+    """Describe the points that are done but not written."""
     sentence = f"no {out.name} was written"
     return (
         sentence
@@ -172,7 +172,7 @@ def _describe_unwritten(out: Path, cache: Path | None) -> str:
 
 
 def _describe_kept(out: Path, cache: Path | None) -> str:
-    """Say where points that are done will be."""
+    """Describe which file will hold the points that are done."""
     sentence = f"points that are done are in {out.name}"
     return (
         sentence if cache is None else f"{sentence}, and kept in {cache} to go on with"

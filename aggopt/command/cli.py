@@ -244,14 +244,14 @@ LACKING = "The system refuses a resource that aggopt needs, such as memory"
 
 
 def main() -> None:
-    """Run the command; turn what went wrong into a message and an exit code."""
+    """Run the command; turn an error into a message and an exit code."""
     code = _get_exit_code(_run_command)
     interrupts.forget_signals()
     sys.exit(code)
 
 
 def _run_command() -> int:
-    """Run the command while signals are heard; return its exit code."""
+    """Run the command with signal handlers; return its exit code."""
     interrupts.register_handlers()
     with monitor_signals(interrupts.handled_at, interrupts.exit_by_lost_signal):
         interrupts.outcome = NO_RELEASE
@@ -271,7 +271,7 @@ def _call_app() -> int:
 
 
 def _get_exit_code(work: Callable[[], int]) -> int:
-    """Return the exit code of work; say what went wrong."""
+    """Return the exit code of work; report its error."""
     try:
         return work()
     except SystemExit as ended:
@@ -291,7 +291,7 @@ def _get_exit_code(work: Callable[[], int]) -> int:
 
 
 def _explain_error(error: Exception) -> tuple[str, str]:
-    """Return what went wrong, and what to do."""
+    """Return the problem of an error and its fix."""
     if isinstance(error, AggoptError):
         return error.problem, error.fix
     if hasattr(error, "format_message"):
@@ -321,7 +321,7 @@ def _get_advice() -> str:
 
 
 def _explain_defect(error: Exception) -> tuple[str, str]:
-    """Return what is said of a defect; versions that do not fit may be its cause."""
+    """Return the problem and the fix of a defect; unfit versions may be the cause."""
     if isinstance(error, ImportError):  # it holds no record
         return dependencies.explain_misfits(error) or (f"{error}.", "report this line.")
     misfits = dependencies.find_misfits()

@@ -1,4 +1,4 @@
-"""All that stands in the way of a job and its table.
+"""Collect all obstacles of a job and its table.
 
 Every check is one that `mask` makes: of the whole job first and, where that is refused,
 of its roles, of each column by itself and of its sections.  What depends on the groups
@@ -73,7 +73,7 @@ class Obstacle:
 
     @classmethod
     def from_error(cls, error: AggoptError, column: str | None = None) -> "Obstacle":
-        """Return what an error says."""
+        """Return the obstacle of an error."""
         return cls(error.problem, error.fix, column, error.exit_code)
 
 
@@ -114,7 +114,7 @@ def read_as_mask(path: Path, table: pa.Table, job: Job) -> pa.Table:
 
 
 def find_obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...]:
-    """Return all that is refused of a job and its table; nothing if `mask` would begin.
+    """Return all obstacles of a job and its table; none if `mask` would begin.
 
     `table` is the one at `path`, or a sample of it, as it is written.  Other columns
     and all sections are looked at as if a column that cannot be read were mended.
@@ -126,7 +126,7 @@ def find_obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...
 def collect_obstacles(
     path: Path, table: pa.Table, job: Job, first: AggoptError
 ) -> tuple[Obstacle, ...]:
-    """Return the same of a job that `mask` refuses for the error `first`."""
+    """Return all obstacles of a job that `mask` refuses for the error `first`."""
     if not len(table):
         return (Obstacle.from_error(first),)
     role_fields, columns = map_roles(job.roles), {}
@@ -184,7 +184,7 @@ def try_check(
 
 
 def _list_role_obstacles(job: Job, names: list[str]) -> Iterator[Obstacle]:
-    """Yield what is wrong with the roles: names twice, unknown, or left out."""
+    """Yield obstacles of the roles: names twice, unknown, or left out."""
     role_fields, present_names = map_roles(job.roles), set(names)
     yield from try_check(job.roles.check, list(role_fields))
     yield from try_check(build_roles(role_fields).check, names)
@@ -198,7 +198,7 @@ def _list_role_obstacles(job: Job, names: list[str]) -> Iterator[Obstacle]:
 def _list_section_obstacles(
     job: Job, n: int, columns: Mapping[str, PlaceholderColumn], role_fields: RoleOf
 ) -> Iterator[Obstacle]:
-    """Yield what is wrong with [privacy], [partition], [aggregation] and others.
+    """Yield obstacles of [privacy], [partition], [aggregation] and others.
 
     Where a column may become names or numbers, it is what is wrong either way.
     """
@@ -261,7 +261,7 @@ def _encode_records(table: Table, X: Floats, job: Job) -> Floats | Encoded:
 
 
 def _list_request_obstacles(job: Job, table: Table, X: Floats) -> Iterator[Obstacle]:
-    """Yield what is wrong with wishes, of numbers and of categories."""
+    """Yield obstacles of requested distances, of numbers and of categories."""
     section = job.aggregation
     yield from try_check(read_category_requests, job, table)
     yield from try_check(require_all_read, job)

@@ -1,4 +1,4 @@
-"""What the name of a column, or its label in a statistical file, says of its role.
+"""Words in the name of a column, or in its label, that suggest its role.
 
 A name decides nothing by itself: `aggopt.command.proposal` looks at the entries, too.
 """

@@ -32,7 +32,7 @@ class Commands(typer.Typer):
     """Commands that take --quiet and --log, whatever else they take."""
 
     def command(self, *args: Any, **options: Any) -> Callable[..., Any]:
-        """Return what registers a function as a command, and returns it."""
+        """Return a decorator that registers a function as a command."""
         register = super().command(*args, **options)
 
         def wrap_and_register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,7 +52,7 @@ def _join_paragraphs(text: str) -> str:
 
 
 def _add_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same with two options more."""
+    """Return the function with two more options."""
 
     @wraps(function)
     def run_command(

@@ -1,4 +1,4 @@
-"""The two consoles of the command, and what is printed whatever the command."""
+"""The two consoles of the command, and the lines that every command prints."""
 
 import os
 import re
@@ -78,7 +78,7 @@ _announced: set[str] = set()  # lines that a command prints once
 
 
 def set_quiet(quiet: bool) -> None:
-    """Print nothing but errors from here on, or what there is to print."""
+    """Print only errors from here on, or everything."""
     out.quiet = quiet
 
 
@@ -146,7 +146,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def print_error(problem: str, fix: str) -> None:
-    """Print what was wrong and what to do."""
+    """Print a problem and its fix."""
     print_note(f"Error: {problem}", style="red")
     print_note(f"To fix: {fix}")
 

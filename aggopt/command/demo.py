@@ -41,7 +41,7 @@ def load_patients() -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo made."""
+    """The release of the demo and its comparison."""
 
     release: Release
     compared: dict[str, Assessment]

@@ -54,7 +54,7 @@ class Interrupts:
 
     @property
     def outcome(self) -> str:
-        """What is true of an interrupted command; the guardian would say it, too."""
+        """The outcome if the command is interrupted; the guardian has it, too."""
         return self._outcome
 
     @outcome.setter

@@ -72,7 +72,7 @@ def explain_policies(
     obstacles: Sequence[Obstacle],
     profiles: Sequence[ColumnProfile],
 ) -> Iterator[str]:
-    """Yield what a policy would do, where the job has none and values are missing.
+    """Yield the effect of each policy, if the job has none and values are missing.
 
     That may be beside other obstacles of those `obstacles`, if it makes none itself.
     """

@@ -32,7 +32,7 @@ NAMES, NUMBERS = "names", "numbers"
 
 @dataclass(frozen=True)
 class PlaceholderColumn:
-    """A column as it is read, or as it might be, and what is wrong with it.
+    """A column as read, or its placeholder, and the errors of the column.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def _iter_fillings(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
 def _infer_kind(
     job: Job, name: str, role: str, column: pa.ChunkedArray | None = None
 ) -> str:
-    """Return what a column that cannot be read is by its role, the job or its type."""
+    """Return the kind of an unreadable column, by its role, the job or its type."""
     if role != "quasi_identifier":
         return NUMBERS
     section = job.attributes.get(name)

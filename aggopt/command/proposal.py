@@ -89,7 +89,7 @@ ROLES = {
 
 @dataclass(frozen=True)
 class Proposal:
-    """What is proposed for a column, and why.
+    """The proposed role of a column, and the reason.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def _require_single(
 
 
 def _propose_role(look: ColumnProfile, words: Words, structure: Structure) -> Proposal:
-    """Return what is proposed for a column, by its entries, its name and others."""
+    """Propose a role for a column, by its entries, its name and other columns."""
     if look.type in (NOTHING, OTHER):
         empty = look.type == NOTHING
         return Proposal(look, "drop", "it is empty" if empty else "no table has it")
@@ -172,7 +172,7 @@ def _propose_role(look: ColumnProfile, words: Words, structure: Structure) -> Pr
 def _propose_identifier(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
-    """Return what is proposed for a column of which each entry is of one record."""
+    """Propose a role for a column whose entries each belong to one record."""
     present, different = look.records - look.missing, look.different or 0
     apart = different == present > 1
     if look.names_records and not (words.is_time and look.type == WHOLE):
@@ -201,7 +201,7 @@ def _propose_identifier(
 def _propose_name(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
-    """Return what is proposed for names of persons, places and things; and of codes."""
+    """Propose a role for names of persons, places and things, and for codes."""
     different = look.different or 0
     if (
         words.is_postal_code
@@ -222,7 +222,7 @@ def _propose_name(
 def _propose_weight(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
-    """Return what is proposed for numbers that may be sampling weights."""
+    """Propose a role for numbers that may be sampling weights."""
     numbers = look.numbers
     if numbers is None or (look.different or 0) < LEVELS:
         return None
@@ -250,7 +250,7 @@ def _propose_weight(
 def _propose_unit(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
-    """Return what is proposed for a column that may number what records are of."""
+    """Propose a role for a column that may number units."""
     present, different = look.records - look.missing, look.different or 0
     names = look.whole or look.type in (TEXT, CATEGORIES)
     if not names or different < LEVELS or 2 * different < look.rare(2):
@@ -301,7 +301,7 @@ def _propose_unit_role(look: ColumnProfile, reason: str) -> Proposal:
 def _propose_dates(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
-    """Return what is proposed for dates that are not spelled as ISO 8601 does.
+    """Propose a role for dates that are not spelled as ISO 8601 does.
 
     Where day and month could be swapped in all of them, a person is to decide.
     """

@@ -1,4 +1,4 @@
-"""What the command prints of a release, for people."""
+"""Print a release, its review, a proposed job and the demo."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ _SHOWN = {
 
 
 def print_finished(written: "Release", files: "ReleaseFiles", *, as_json: bool) -> None:
-    """Print what was written, which nothing that goes wrong here undoes."""
+    """Print a release whose files are written; a failed print leaves the files."""
     if as_json:
         stated = written.manifest()
         stated["notes"] += written.notes_on(files.table)
@@ -56,12 +56,12 @@ def print_finished(written: "Release", files: "ReleaseFiles", *, as_json: bool) 
 
 
 def print_release(release: "Release", files: "ReleaseFiles") -> None:
-    """Print what was released, how risky it is and what is proven."""
+    """Print the verdict, the risk, the loss and the certificates of a release."""
     _print_styled(format_release(release, files, console.get_line_width()))
 
 
 def print_folder_release(release: "FolderRelease") -> None:
-    """Print what was released into a folder, how risky it is and what is proven."""
+    """Print the verdict, the risk, the loss and the certificates of a folder."""
     _print_styled(format_folder_release(release, console.get_line_width()))
 
 
@@ -73,7 +73,7 @@ def _print_styled(lines: Iterable[str]) -> None:
 
 
 def print_review(review: "Review") -> None:
-    """Print what a second look found."""
+    """Print the review of a release."""
     print_audit(review.audit)
     for warning in filter(None, (review.loss, review.warning)):
         print_line(f"WARNING: {warning}", style="bold red")
@@ -82,7 +82,7 @@ def print_review(review: "Review") -> None:
 
 
 def print_audit(audit: "Audit") -> None:
-    """Print whether the requirements hold on the values, and what it leaves open."""
+    """Print whether the requirements hold on the values, and the open risks."""
     print_line(audit.verdict)
     if audit.warning:
         print_line(f"WARNING: {audit.warning}", style="bold red")
@@ -147,7 +147,7 @@ def _format_count_or_percent(figure: int | float) -> str:
 
 
 def print_draft(table: Path, job: Path, draft: "Draft", *, as_json: bool) -> None:
-    """Print what is proposed for the columns of a table, and what to do with the job.
+    """Print the proposed role of each column, and the next commands.
 
     No entry of the table is shown.
     """

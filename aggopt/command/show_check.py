@@ -1,4 +1,4 @@
-"""What the command prints of a table and a job that it checked."""
+"""Print the check of a table and its job."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

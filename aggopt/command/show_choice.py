@@ -1,4 +1,4 @@
-"""What the command prints of a choice: a table of points and a recommendation."""
+"""Print a choice: a table of points and a recommendation."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

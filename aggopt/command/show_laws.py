@@ -1,4 +1,4 @@
-"""What the command prints of code that was held to laws."""
+"""Print the laws that user code keeps or breaks."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

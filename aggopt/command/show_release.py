@@ -83,7 +83,7 @@ def _list_reports(files: "ReleaseFiles") -> list[str]:
 
 
 def format_verdict(audit: "Audit") -> list[str]:
-    """Return whether the requirements hold, what else does, and what they leave open.
+    """Return the verdict on the requirements, other promises, and warnings.
 
     That is four lines at most.
     """
@@ -98,13 +98,13 @@ def format_verdict(audit: "Audit") -> list[str]:
 
 
 def list_amber_advice(audit: "Audit") -> list[str]:
-    """Return what an amber seal advises; nothing of a green or a red one."""
+    """Return the advice of an amber seal; no line for a green or a red one."""
     seal = audit.seal
     return [f"AMBER: {seal.advice}"] if seal.state == AMBER else []
 
 
 def format_figures(assessment: "Assessment | None") -> list[str]:
-    """Return a line of what an intruder can do, and one of what is lost."""
+    """Return a line on the risk, and one on the loss."""
     from aggopt.measure.types import means_by_kind
 
     if assessment is None:
@@ -255,7 +255,7 @@ def _select_notes(
 
 
 def _explain_categories(release: "Release") -> list[str]:
-    """Say what the figures of categories are: they have units of their own."""
+    """Explain the figures of categories, which have their own units."""
     from aggopt.aggregate import CATEGORY_AGGREGATORS
 
     section = release.job.aggregation.categories

@@ -1,4 +1,4 @@
-"""What `aggopt risk` prints: names and figures, no value of a record."""
+"""Print risks: names and figures, no value of a record."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What the command prints of solvers, one by one, compared and over a grid."""
+"""Print the solvers, a comparison of solvers, and a sweep."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

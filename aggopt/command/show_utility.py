@@ -1,4 +1,4 @@
-"""What `aggopt utility` and `aggopt compare` print: names and figures."""
+"""Print the utility of a release, and a comparison of releases."""
 
 from typing import TYPE_CHECKING
 
@@ -21,12 +21,12 @@ COMPARED_FIGURES = {
 
 
 def print_utility(utility: "Utility") -> None:
-    """Print what can still be learnt."""
+    """Print the utility of a release."""
     print_line(str(utility))
 
 
 def print_releases(comparison: "ReleaseComparison | PublicComparison") -> None:
-    """Print releases side by side, and what they are together."""
+    """Print releases side by side, and the verdict on all of them."""
     rows = []
     for name, (label, form) in COMPARED_FIGURES.items():
         best = comparison.best.get(name, [])

@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _exit_with_error(problem: str, fix: str, code: int) -> None:
-    """Print what was wrong and what to do, and end with an exit code."""
+    """Print a problem and its fix, and end with an exit code."""
     if "--json" in sys.argv:
         import json
 

@@ -1,4 +1,4 @@
-"""What a sweep leaves behind: a table that grows point by point, and a picture."""
+"""The files of a sweep: a table that grows point by point, and a picture."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -130,12 +130,12 @@ def _place(point: SweepPoint) -> tuple[float, float]:
 
 
 def format_coordinate(value: object) -> str:
-    """Return what a point says of where it is."""
+    """Return a coordinate of a point as text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def label_risk_axis(points: Sequence[SweepPoint]) -> str:
-    """Return what the picture says of its risk."""
+    """Return the label of the risk axis."""
     blocks = sorted({p.blocks for p in points})
     linked = "records linked by one-to-one assignment, %"
     if blocks == [1]:

@@ -55,7 +55,7 @@ Call = Callable[[], object]
 
 
 def build_calls() -> dict[str, Call]:
-    """Return what compiles all kernels between them, the longest first."""
+    """Return calls that together compile all kernels, the longest first."""
     from aggopt import aggregate, partition
     from aggopt.aggregate.registry import AGGREGATORS
 

@@ -115,7 +115,7 @@ def partition_blocks(*_, **__):
     threading.Timer(0.1, os.kill, told).start()
     hashlib.pbkdf2_hmac("sha256", b"", b"", 10**8)
 
-cli.watched = partial(cli.watched, grace=0.2)
+cli.monitor_signals = partial(cli.monitor_signals, grace=0.2)
 partition_step.partition_blocks = partition_blocks
 sys.argv = ["aggopt", *{words!r}]
 cli.main()

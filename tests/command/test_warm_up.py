@@ -117,7 +117,7 @@ def compiled():
             pass
     raise KeyboardInterrupt
 
-warm_up.compiled = compiled
+warm_up.compile_kernels = compiled
 sys.argv = ["aggopt", "warm-up"]
 cli.main()
 """
