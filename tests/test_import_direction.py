@@ -68,6 +68,11 @@ STAGES = {  # the same for the folders and files of a room
         "supported_settings",
     ),
 }
+SHARED_METHODS = {  # private files that another room imports
+    ("algorithms", "solvers._cvxpy"),  # loads the language before its clock starts
+    ("repair", "partition._closeness_first"),
+    ("repair", "partition._local_search"),
+}
 REFUSING = ("pipeline",)  # rooms in which a file refuses or works, and does not do both
 CHECKED_IN_TURN = {"aggopt.pipeline.validate.preflight_checks": {"list_checks"}}
 
@@ -156,6 +161,17 @@ def test_a_file_with_refusals_does_no_work(room: str) -> None:
         if refusals and work - CHECKED_IN_TURN.get(name, set()):
             both.append(f"{name}: {sorted(work)} beside {sorted(refusals)}")
     assert both == []
+
+
+def test_no_room_imports_a_private_file_of_another() -> None:
+    private = set()
+    for name, others in arrows().items():
+        for other in others:
+            parts = other.split(".")[1:]
+            hidden = [i for i, part in enumerate(parts) if part[0] == "_"]
+            if floor(other) != floor(name) and hidden and parts[hidden[0]][:2] != "__":
+                private.add((floor(name), ".".join(parts[: hidden[0] + 1])))
+    assert private == SHARED_METHODS
 
 
 def test_no_circle_of_files() -> None:

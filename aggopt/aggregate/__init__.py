@@ -2,10 +2,15 @@
 
 from typing import Any
 
+from aggopt.aggregate._mean import Mean as Mean
 from aggopt.aggregate._mean import mean as mean
+from aggopt.aggregate._median import Median as Median
 from aggopt.aggregate._median import median as median
+from aggopt.aggregate._p3m import P3m as P3m
 from aggopt.aggregate._p3m import p3m as p3m
+from aggopt.aggregate._p3m_onesided import P3mOnesided as P3mOnesided
 from aggopt.aggregate._p3m_onesided import p3m_onesided as p3m_onesided
+from aggopt.aggregate._satisfaction import Satisfaction as Satisfaction
 from aggopt.aggregate._satisfaction import satisfaction as satisfaction
 from aggopt.aggregate.aggregation import Aggregation as Aggregation
 from aggopt.aggregate.categories.frequencies import (

@@ -34,10 +34,10 @@ from aggopt.errors import AggoptError, JobError, naming
 from aggopt.models import MODELS
 from aggopt.models.shared.user_model import OwnModel
 from aggopt.solvers import Certificate, Solver, Status, choose
-from aggopt.solvers._solve import find_problem_class
 from aggopt.solvers.certificate import Answer, is_gap_closed, measure_gap_size
 from aggopt.solvers.options import make_native_options
 from aggopt.solvers.run_solver import run_solver
+from aggopt.solvers.solve_problem import find_problem_class
 
 # of a solve that ended without a point, how the model's own fallback is kept
 _STATUS_OF_ANSWER = {

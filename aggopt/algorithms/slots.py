@@ -23,9 +23,9 @@ from aggopt.errors import JobError
 from aggopt.models import frequencies as model
 from aggopt.models.shared.category_choice import Choice, read_shares
 from aggopt.solvers._cvxpy import NAME as LANGUAGE  # loads it before the clock starts
-from aggopt.solvers._solve import Outcome, solve
 from aggopt.solvers.certificate import Answer, Status, is_gap_closed
 from aggopt.solvers.options import check_time_limit
+from aggopt.solvers.solve_problem import Outcome, solve
 from aggopt.solvers.solver import Solver
 
 SAFE = 1e-9  # of an objective: more than adding it up rounds

@@ -23,8 +23,8 @@ from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import AggoptError, JobError
 from aggopt.models import MODELS
 from aggopt.solvers import Solver, Status, solve
-from aggopt.solvers._solve import Outcome
 from aggopt.solvers.certificate import Answer
+from aggopt.solvers.solve_problem import Outcome
 from aggopt.solvers.solver import CLASSES
 
 LIMIT = 30.0  # seconds allowed to small programs

@@ -34,7 +34,7 @@ from aggopt.data.readers.column_profile import (
 from aggopt.data.readers.csv_dialect import read_with_dialect
 from aggopt.data.readers.read import read_as_text
 from aggopt.encoding import AttributeType
-from aggopt.encoding._encode import describe_codes
+from aggopt.encoding.encode_table import describe_codes
 from aggopt.engine.resource_check import RunNeeds
 from aggopt.errors import AggoptError, MemoryLimitError, TableError, toml_key
 from aggopt.job import AttributeSection, Job

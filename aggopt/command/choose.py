@@ -96,8 +96,8 @@ def choose(
     Nothing is released.  If you interrupt, both have the finished points.  The exit
     code is 1 if a point fails; its row has the reason.
     """
-    from aggopt.experiments._run import require_jobs
     from aggopt.experiments.choose import Choosing
+    from aggopt.experiments.grid_run import require_jobs
 
     files = _check_outputs(out, overwrite=overwrite, inputs=(table, job))
     require_jobs(jobs)

@@ -44,8 +44,8 @@ def experiment(
     the reason, and the exit code is then 1.  With a cache, finished cells are kept if
     you interrupt: run the command again to continue.
     """
-    from aggopt.experiments._grid import GridFile
     from aggopt.experiments.experiment import experiment as run_experiment
+    from aggopt.experiments.grid import GridFile
     from aggopt.release.files.staging import check_places
 
     _require_ending(out)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import check_groups
-from aggopt.encoding._domain import Domain
+from aggopt.encoding.domain import Domain
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from aggopt.core.plural import plural
 from aggopt.core.regular_files import require_regular
-from aggopt.encoding._domain import ANYTHING
+from aggopt.encoding.domain import ANYTHING
 from aggopt.errors import TableError
 
 Way = tuple[str, ...]  # labels from the root down: identity of a node

@@ -12,8 +12,8 @@ from aggopt.core.html import render_html_list, render_html_section, render_html_
 from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64
 from aggopt.encoding._categories import Categories
-from aggopt.encoding._domain import Domain
 from aggopt.encoding.attribute_type import KINDS
+from aggopt.encoding.domain import Domain
 from aggopt.encoding.typed_column import NumericColumn
 from aggopt.errors import JobError, UnknownNameError
 

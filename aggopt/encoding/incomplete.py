@@ -9,8 +9,8 @@ import numpy as np
 
 from aggopt.core.types import F64, I64, Bool
 from aggopt.encoding._categories import Categories
-from aggopt.encoding._encode import encode
 from aggopt.encoding.attribute_type import AttributeType
+from aggopt.encoding.encode_table import encode
 from aggopt.encoding.encoded_table import Encoded, EncodedAttribute, join_attributes
 
 

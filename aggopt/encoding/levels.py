@@ -13,9 +13,9 @@ from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import is_number
 from aggopt.encoding._categories import Categories
-from aggopt.encoding._domain import Domain, sort_distinct
 from aggopt.encoding.arx import build_arx_tree, check_rows, list_ways, read_rows
 from aggopt.encoding.attribute_type import AttributeType
+from aggopt.encoding.domain import Domain, sort_distinct
 from aggopt.encoding.typed_column import RANKED, TypedColumn
 from aggopt.errors import JobError, TableError
 from aggopt.privacy.nested import read_parents

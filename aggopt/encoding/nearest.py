@@ -9,8 +9,8 @@ import numpy as np
 
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64
-from aggopt.encoding._domain import Domain, sort_distinct
 from aggopt.encoding.attribute_type import NUMERIC, AttributeType
+from aggopt.encoding.domain import Domain, sort_distinct
 from aggopt.encoding.levels import read_categories
 from aggopt.encoding.typed_column import DEFAULT, NAME, TypedColumn
 from aggopt.errors import naming

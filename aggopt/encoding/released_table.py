@@ -8,7 +8,7 @@ import numpy as np
 from aggopt.core.frame import to_frame
 from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64
-from aggopt.encoding._domain import Domain
+from aggopt.encoding.domain import Domain
 from aggopt.encoding.encoded_table import Encoded, EncodedAttribute
 from aggopt.encoding.iso_text import parse_text_dates
 from aggopt.encoding.typed_column import NAME, RANKED, TypedColumn

@@ -16,7 +16,7 @@ from typing import Any
 from aggopt.core.section import to_plain
 from aggopt.errors import JobError
 from aggopt.experiments._cell import Figures, list_cell_columns
-from aggopt.experiments._grid import Cell
+from aggopt.experiments.grid import Cell
 from aggopt.job import Job
 from aggopt.job.user_code import list_user_methods
 from aggopt.release.files.staging import Staging, make_folder

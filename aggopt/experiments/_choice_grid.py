@@ -11,7 +11,7 @@ from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.section import MethodSection, to_plain_number
 from aggopt.errors import JobError, PrivacyError, naming
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._grid import Cell, list_grid_entries, make_setting_columns
+from aggopt.experiments.grid import Cell, list_grid_entries, make_setting_columns
 from aggopt.job import Job
 from aggopt.partition.shared.settings import TABLE_SETTINGS
 

@@ -11,7 +11,7 @@ from aggopt.experiments._cache import Cache
 from aggopt.experiments._choice import Choices, require_loss, require_share
 from aggopt.experiments._choice_grid import AXES, list_choice_cells, make_choice_point
 from aggopt.experiments._choice_grid import ChoicePoint as ChoicePoint
-from aggopt.experiments._run import Run, Tables, require_jobs
+from aggopt.experiments.grid_run import Run, Tables, require_jobs
 from aggopt.job import Job
 from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress
 from aggopt.solvers.options import check_time_limit

@@ -19,7 +19,7 @@ from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableErro
 from aggopt.job import Job, Recommended, Shifting, SolverSection
 from aggopt.models import MODELS, Model
 from aggopt.partition import univariate
-from aggopt.partition._in_blocks import partition_blocks
+from aggopt.partition.block_partition import partition_blocks
 from aggopt.partition.registry import PARTITIONERS, list_initial_methods
 from aggopt.pipeline.aggregate.aggregate_table import (
     aggregate_categories,

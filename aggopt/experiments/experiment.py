@@ -14,8 +14,14 @@ from aggopt.core.plural import plural
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._cache import Cache
 from aggopt.experiments._cell import Figures
-from aggopt.experiments._grid import list_cells
-from aggopt.experiments._run import Run, Tables, name_tables, read_roles, require_jobs
+from aggopt.experiments.grid import list_cells
+from aggopt.experiments.grid_run import (
+    Run,
+    Tables,
+    name_tables,
+    read_roles,
+    require_jobs,
+)
 from aggopt.experiments.tidy_rows import TidyRows
 from aggopt.pipeline.prepare.inputs import Progress, read_progress
 from aggopt.solvers.options import check_time_limit

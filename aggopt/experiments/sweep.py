@@ -19,7 +19,7 @@ from aggopt.core.processes import run_in_processes
 from aggopt.data.context.distance_requests import require_reach
 from aggopt.errors import JobError
 from aggopt.experiments._picture import find_front
-from aggopt.experiments._run import require_jobs
+from aggopt.experiments.grid_run import require_jobs
 from aggopt.job import Job, Squared
 from aggopt.measure import PilParts
 from aggopt.pipeline.aggregate.aggregate_table import (

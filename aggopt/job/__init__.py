@@ -1,10 +1,10 @@
 """The job: what to mask and how, in a TOML file or an equivalent Python object."""
 
-from aggopt.aggregate._mean import Mean as Mean
-from aggopt.aggregate._median import Median as Median
-from aggopt.aggregate._p3m import P3m as P3m
-from aggopt.aggregate._p3m_onesided import P3mOnesided as P3mOnesided
-from aggopt.aggregate._satisfaction import Satisfaction as Satisfaction
+from aggopt.aggregate import Mean as Mean
+from aggopt.aggregate import Median as Median
+from aggopt.aggregate import P3m as P3m
+from aggopt.aggregate import P3mOnesided as P3mOnesided
+from aggopt.aggregate import Satisfaction as Satisfaction
 from aggopt.aggregate.shift_settings import Shifting as Shifting
 from aggopt.aggregate.shift_settings import Squared as Squared
 from aggopt.core.section import SolverSection as SolverSection

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from aggopt.aggregate._mean import Mean
+from aggopt.aggregate import Mean
 from aggopt.aggregate.registry import AGGREGATORS, Aggregating
 from aggopt.core.plugins.section import UserMethodSection
 from aggopt.core.registry import Registry

@@ -1,6 +1,6 @@
 """Missing values: patterns of them, and values imputed to group records by."""
 
-from aggopt.missing._imputed import imputed
-from aggopt.missing._patterns import Patterns, patterns
+from aggopt.missing.attribute_patterns import Patterns, patterns
+from aggopt.missing.imputation import imputed
 
 __all__ = ["Patterns", "imputed", "patterns"]

@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from aggopt.partition._diverse_vmdav import (
         diverse_vmdav as diverse_vmdav,
     )
-    from aggopt.partition._in_blocks import in_blocks as in_blocks
     from aggopt.partition._individual_ranking import (
         individual_ranking as individual_ranking,
     )
     from aggopt.partition._local_search.local_search import local_search as local_search
-    from aggopt.partition._loss_bound import loss_bound as loss_bound
     from aggopt.partition._mdav import mdav as mdav
     from aggopt.partition._merge_until_close import (
         merge_until_close as merge_until_close,
@@ -38,6 +36,8 @@ if TYPE_CHECKING:
     from aggopt.partition._recommend import recommend as recommend
     from aggopt.partition._univariate import univariate as univariate
     from aggopt.partition._vmdav import vmdav as vmdav
+    from aggopt.partition.block_partition import in_blocks as in_blocks
+    from aggopt.partition.neighbour_bound import loss_bound as loss_bound
     from aggopt.partition.registry import PARTITIONERS as PARTITIONERS
     from aggopt.partition.registry import Partitioner as Partitioner
     from aggopt.partition.shared.result import Partition as Partition
@@ -48,8 +48,8 @@ _HOMES = {  # of the names that are not methods
     "Partitioner": "registry",
     "Recommendation": "_recommend",
     "correlated_blocks": "_correlated_blocks",
-    "in_blocks": "_in_blocks",
-    "loss_bound": "_loss_bound",
+    "in_blocks": "block_partition",
+    "loss_bound": "neighbour_bound",
     "recommend": "_recommend",
 }
 _MERGED = ("blocked_certified", "local_search_certified", "univariate_certified")

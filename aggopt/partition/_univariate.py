@@ -14,7 +14,7 @@ from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats, Labels, check_group_size, check_vector
 from aggopt.errors import SolverError
 from aggopt.models import univariate as model
-from aggopt.partition._loss_bound import compute_loss_bound
+from aggopt.partition.neighbour_bound import compute_loss_bound
 from aggopt.partition.registry import AttributeUse, Bound, Partitioner
 from aggopt.partition.shared.evidence import Evidence
 from aggopt.partition.shared.result import Partition

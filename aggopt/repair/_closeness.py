@@ -9,7 +9,7 @@ from aggopt.core.deadline import LONGEST, Deadline, Progress
 from aggopt.core.types import Labels
 from aggopt.core.validation import check_groups, is_whole_number, require_seed
 from aggopt.errors import JobError, require_known
-from aggopt.partition._in_blocks import call_with_progress
+from aggopt.partition.block_partition import call_with_progress
 from aggopt.partition.shared.result import Partition
 from aggopt.privacy.closeness import suppress_constant_warnings
 from aggopt.privacy.models.t_closeness import Closeness

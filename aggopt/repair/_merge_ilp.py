@@ -9,7 +9,6 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
-from aggopt.partition._optimal.column_generation import EXACTLY, TRUST
 from aggopt.privacy.distance import compute_starts
 from aggopt.repair._large_neighbourhood_search import search_unions
 from aggopt.repair._pricing import UnionPrices, price_unions
@@ -17,6 +16,7 @@ from aggopt.repair._problem import Problem, make_close
 from aggopt.repair._unions import Unions, find_close_unions
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers.certificate import Answer
+from aggopt.solvers.options import EXACTLY, TRUST
 from aggopt.solvers.run_solver import GRACE, run_with_hard_limit
 
 ROUNDING = 1e-9

@@ -11,7 +11,7 @@ from aggopt.core.types import F64
 from aggopt.core.validation import Labels, renumber_groups
 from aggopt.errors import SolverError
 from aggopt.models import closeness_bound as model
-from aggopt.partition import _loss_bound as free
+from aggopt.partition import neighbour_bound as free
 from aggopt.partition.shared.result import Partition
 from aggopt.repair._problem import Problem
 from aggopt.solvers import Certificate, Status, choose, solve

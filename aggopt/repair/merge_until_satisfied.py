@@ -9,7 +9,7 @@ from aggopt.core.deadline import Progress
 from aggopt.core.record_weights import compute_plain_group_means, group_sse
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
-from aggopt.partition._loss_bound import compute_loss_bound
+from aggopt.partition.neighbour_bound import compute_loss_bound
 from aggopt.partition.shared.scaling import scale_with_weights
 from aggopt.privacy.distance import compute_starts
 from aggopt.privacy.models.t_closeness import Closeness

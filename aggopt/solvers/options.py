@@ -168,3 +168,16 @@ def explain_refusal(
         f"{solver.name} refused one of its options {native_names}: {why}.",
         fix="look its options up in its own manual, under the names it uses.",
     )
+
+
+# by default, solvers of integer programs stop at a gap of 1e-4
+EXACTLY = {
+    "highs": {
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": 1e-7,
+        "mip_feasibility_tolerance": 1e-8,
+    }
+}
+
+
+TRUST = 5e-7  # of the objective: errors that a solver's tolerances allow

@@ -14,7 +14,6 @@ from aggopt.core.deadline import LONGEST
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.validation import Floats
 from aggopt.solvers import process_pool as _pool
-from aggopt.solvers._solve import solve
 from aggopt.solvers.certificate import Answer, Claim, Status
 from aggopt.solvers.options import make_native_options
 from aggopt.solvers.process_pool import GRACE as GRACE
@@ -23,6 +22,7 @@ from aggopt.solvers.separate_process import (
     parse_seconds,
     pickle_function,
 )
+from aggopt.solvers.solve_problem import solve
 from aggopt.solvers.solver import Solver
 from aggopt.solvers.solver_log import redirect_output
 

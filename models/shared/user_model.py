@@ -20,8 +20,8 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.shift_data import make_small_example
-from aggopt.solvers._solve import find_problem_class
 from aggopt.solvers.registry import LANGUAGES
+from aggopt.solvers.solve_problem import find_problem_class
 from aggopt.solvers.solver import CLASSES
 
 ABOUT = (  # arguments and result of a function

@@ -8,7 +8,7 @@ import pytest
 from tables import people
 
 from aggopt.errors import JobError
-from aggopt.experiments._grid import GridFile
+from aggopt.experiments.grid import GridFile
 
 CODE = """
 import os

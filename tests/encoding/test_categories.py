@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aggopt.encoding._categories import Categories
-from aggopt.encoding._domain import Domain
+from aggopt.encoding.domain import Domain
 from aggopt.errors import JobError
 from aggopt.partition import mdav
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from encoding.walked import path_length
 
-from aggopt.encoding._domain import Domain, sort_distinct
+from aggopt.encoding.domain import Domain, sort_distinct
 from aggopt.encoding.levels import TableOfDistances
 from aggopt.errors import JobError
 from aggopt.privacy.nested import read_parents

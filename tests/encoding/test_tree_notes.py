@@ -5,7 +5,7 @@ import pytest
 
 import aggopt
 from aggopt.encoding import Domain
-from aggopt.encoding._domain import describe_odd_branches
+from aggopt.encoding.domain import describe_odd_branches
 
 LOOK = ": look whether a name is spelled in two ways."
 ONE = "1 branch of the tree has one value only"

@@ -27,9 +27,9 @@ from aggopt.errors import (
     TimeLimitError,
     UntrustedCodeError,
 )
-from aggopt.experiments import _cache, _run
+from aggopt.experiments import _cache, grid_run
 from aggopt.experiments._cell import limit_aggregation, run_within
-from aggopt.experiments._grid import _make_columns, list_cells
+from aggopt.experiments.grid import _make_columns, list_cells
 from aggopt.partition import Partition, mdav
 from aggopt.solvers import Certificate, Status
 
@@ -490,7 +490,7 @@ def nothing_runs(monkeypatch):
         def run(works):
             raise AssertionError(f"{[work.called for work in works]} ran")
 
-        monkeypatch.setattr(_run, "run_cells", run)
+        monkeypatch.setattr(grid_run, "run_cells", run)
 
     return refuse
 

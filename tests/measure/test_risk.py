@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from aggopt.core.record_weights import weight_of_each
 from aggopt.errors import AggoptError
 from aggopt.measure import risk
-from aggopt.measure.risk._suda import MOST, check_size
+from aggopt.measure.risk.sample_uniques import MOST, check_size
 
 DATA = Path(os.environ.get("AGGOPT_DATA", "missing"))
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]

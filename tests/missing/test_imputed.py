@@ -10,7 +10,7 @@ import aggopt
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError, TableError
 from aggopt.missing import imputed
-from aggopt.missing._imputed import NEAR
+from aggopt.missing.imputation import NEAR
 
 NAN = float("nan")
 

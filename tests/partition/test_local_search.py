@@ -24,7 +24,7 @@ from aggopt.partition._local_search.search import (
     anneal_labels,
     improve_labels,
 )
-from aggopt.partition._loss_bound import loss_bound
+from aggopt.partition.neighbour_bound import loss_bound
 from aggopt.partition.neighbours import find_neighbours
 from aggopt.solvers import Status
 

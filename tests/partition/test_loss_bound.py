@@ -7,7 +7,7 @@ import pytest
 
 from aggopt.core.record_weights import compute_sse
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
-from aggopt.partition import _loss_bound, loss_bound, mdav
+from aggopt.partition import loss_bound, mdav, neighbour_bound
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(300, 4)) + 4 * RNG.integers(0, 3, size=(300, 1))
@@ -15,7 +15,7 @@ X = RNG.normal(size=(300, 4)) + 4 * RNG.integers(0, 3, size=(300, 1))
 
 @pytest.fixture(params=[0, 10**9], ids=["own tree", "library tree"])
 def way(request, monkeypatch):
-    monkeypatch.setattr(_loss_bound, "MANY", request.param)
+    monkeypatch.setattr(neighbour_bound, "MANY", request.param)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
@@ -58,9 +58,9 @@ def test_one_group_is_its_own_bound(way):
 
 
 def test_neither_jobs_nor_the_way_change_it(monkeypatch):
-    usual = _loss_bound.compute_loss_bound(X, 3)
-    monkeypatch.setattr(_loss_bound, "MANY", 0)
-    bounds = [_loss_bound.compute_loss_bound(X, 3, jobs=jobs) for jobs in (1, 2, 3)]
+    usual = neighbour_bound.compute_loss_bound(X, 3)
+    monkeypatch.setattr(neighbour_bound, "MANY", 0)
+    bounds = [neighbour_bound.compute_loss_bound(X, 3, jobs=jobs) for jobs in (1, 2, 3)]
     assert len(set(bounds)) == 1
     assert usual == pytest.approx(bounds[0])
 

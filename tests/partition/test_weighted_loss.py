@@ -9,7 +9,7 @@ from partition.weighted import all_partitions
 
 from aggopt.core.record_weights import compute_sse, group_sse
 from aggopt.errors import TableError
-from aggopt.partition import _loss_bound, loss_bound
+from aggopt.partition import loss_bound, neighbour_bound
 from aggopt.partition.shared.evidence import certify_squares
 from aggopt.partition.shared.scaling import Weighing, scale_records
 
@@ -69,8 +69,8 @@ def test_beyond_some_records_the_bound_is_of_the_nearest_and_no_higher(
     nearest, monkeypatch
 ):
     free = loss_bound(X, 2, weights=W**2)
-    monkeypatch.setattr(_loss_bound, "EXACT", 0)
-    monkeypatch.setattr(_loss_bound, "NEAREST", nearest)
+    monkeypatch.setattr(neighbour_bound, "EXACT", 0)
+    monkeypatch.setattr(neighbour_bound, "NEAREST", nearest)
     few = loss_bound(X, 2, weights=W**2)
     assert 0.5 * free < few <= free * (1 + 1e-12)
     assert (few == pytest.approx(free)) == (nearest == 39)

@@ -319,7 +319,7 @@ def test_too_many_sets_of_attributes_are_refused_before_any_work(monkeypatch) ->
     monkeypatch.setattr(
         "aggopt.pipeline.partition.partition_table.partition_blocks", None
     )
-    monkeypatch.setattr("aggopt.measure.risk._suda.MOST", 2)
+    monkeypatch.setattr("aggopt.measure.risk.sample_uniques.MOST", 2)
     with pytest.raises(AggoptError, match="2 attributes have 3 sets"):
         aggopt.mask(table(), asking(suda=2))
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import require_solver
 
 from aggopt.errors import JobError, TableError
-from aggopt.experiments._run import require_jobs
+from aggopt.experiments.grid_run import require_jobs
 from aggopt.solvers import logged, solve
 from aggopt.solvers import solver_log as _log
 

@@ -13,8 +13,8 @@ from aggopt.data.parsing.infer_text_type import strip_blanks
 from aggopt.data.parsing.parse_text import parse_column
 from aggopt.data.readers.codebook import read_codebook
 from aggopt.data.readers.csv_dialect import may_be_thousands
-from aggopt.encoding._encode import is_perhaps_codes
 from aggopt.encoding.date_format import find_formats
+from aggopt.encoding.encode_table import is_perhaps_codes
 from aggopt.encoding.iso_text import is_date_text
 from aggopt.job import Input
 

@@ -14,8 +14,8 @@ from aggopt.core.columns import OWN
 from aggopt.core.types import F64, I64
 from aggopt.data.restore_types import to_plain_column
 from aggopt.encoding import AttributeType, Domain
-from aggopt.encoding._domain import describe_odd_branches
-from aggopt.encoding._encode import weight_of
+from aggopt.encoding.domain import describe_odd_branches
+from aggopt.encoding.encode_table import weight_of
 from aggopt.encoding.levels import read_categories, require_few
 from aggopt.encoding.typed_column import DEFAULT, TypedColumn
 from aggopt.errors import TableError

@@ -7,7 +7,7 @@ share of unchanged records are measures of every release: `linkage`, `sdid`,
 
 from aggopt.measure.risk._attribution import Attribution, attribution
 from aggopt.measure.risk._individual import dominance, household_risk, individual_risk
-from aggopt.measure.risk._suda import Suda, count_unique_and_paired, dis, suda
+from aggopt.measure.risk.sample_uniques import Suda, count_unique_and_paired, dis, suda
 
 __all__ = [
     "Attribution",

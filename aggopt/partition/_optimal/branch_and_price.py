@@ -7,13 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.partition._optimal.column_generation import (
-    TRUST,
-    ColumnGeneration,
-    choose_groups,
-)
+from aggopt.partition._optimal.column_generation import ColumnGeneration, choose_groups
 from aggopt.partition._optimal.pricing import Pair, PricingEffort
 from aggopt.solvers import Solver
+from aggopt.solvers.options import TRUST
 
 INTEGRALITY = 1e-6  # tolerance of integrality
 TRIED = 6  # pairs for strong branching

@@ -30,6 +30,7 @@ from aggopt.partition._optimal.pricing import (
 )
 from aggopt.solvers import Solver, Status
 from aggopt.solvers.certificate import Answer
+from aggopt.solvers.options import EXACTLY
 from aggopt.solvers.run_solver import GRACE, run_with_hard_limit
 
 CLIMBED = 3000  # groups of least reduced cost that heuristic pricing starts from
@@ -233,16 +234,7 @@ def _select_cheapest(priced: PricedGroups) -> GroupColumns:
     return priced.groups.at(np.argsort(priced.reduced, kind="stable")[:20_000])
 
 
-# by default, solvers of integer programs stop at a gap of 1e-4
-EXACTLY = {
-    "highs": {
-        "mip_rel_gap": 0.0,
-        "mip_abs_gap": 1e-7,
-        "mip_feasibility_tolerance": 1e-8,
-    }
-}
 DENSE = 4  # times the entries of the records' rows: denser cuts slow the solver down
-TRUST = 5e-7  # of the objective: errors that a solver's tolerances allow
 
 
 def choose_groups(

@@ -8,13 +8,13 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import compute_sse, multiply_by_weights
 from aggopt.core.validation import Floats, Labels, renumber_groups
-from aggopt.partition._loss_bound import compute_loss_bound
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.columns import (
     GroupColumns,
     compute_group_sse,
     group_columns,
 )
+from aggopt.partition.neighbour_bound import compute_loss_bound
 from aggopt.partition.shared.evidence import has_equal_records, make_certificate
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import (

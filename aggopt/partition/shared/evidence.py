@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from aggopt.core.record_weights import compute_sse
 from aggopt.core.types import F64, Labels
-from aggopt.partition._loss_bound import compute_loss_bound
+from aggopt.partition.neighbour_bound import compute_loss_bound
 from aggopt.partition.shared.scaling import (
     Weighing,
     rescale_squares,

@@ -16,7 +16,7 @@ from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import naming
 from aggopt.job import Job
 from aggopt.models.shared.shift_data import FARTHEST
-from aggopt.partition._in_blocks import call_with_progress
+from aggopt.partition.block_partition import call_with_progress
 from aggopt.pipeline.partition.subsets import (
     divide_time_limit,
     map_in_processes,

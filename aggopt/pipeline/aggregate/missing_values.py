@@ -14,7 +14,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import naming
-from aggopt.partition._in_blocks import call_with_progress
+from aggopt.partition.block_partition import call_with_progress
 from aggopt.pipeline.aggregate.by_stratum import aggregate_by_stratum
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.job_settings import is_aggregated_by_stratum

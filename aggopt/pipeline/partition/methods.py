@@ -17,7 +17,7 @@ from aggopt.data.context.weights import SamplingWeights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.job import Job, Privacy
-from aggopt.partition._in_blocks import call_with_progress
+from aggopt.partition.block_partition import call_with_progress
 from aggopt.partition.registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.prepare.prepared_table import PreparedTable

@@ -12,8 +12,8 @@ from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import fill_coordinates
 from aggopt.job import Job
-from aggopt.missing._imputed import Observed, impute_by_neighbours
-from aggopt.partition._in_blocks import partition_blocks
+from aggopt.missing.imputation import Observed, impute_by_neighbours
+from aggopt.partition.block_partition import partition_blocks
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.methods import repair_block
 from aggopt.pipeline.partition.missing_patterns import (

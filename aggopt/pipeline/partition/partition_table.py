@@ -12,7 +12,7 @@ from aggopt.core.randomness import make_secret, require_secret
 from aggopt.data.context.confidential import Confidential
 from aggopt.encoding import Encoded
 from aggopt.job import Job
-from aggopt.partition._in_blocks import partition_blocks, select_block
+from aggopt.partition.block_partition import partition_blocks, select_block
 from aggopt.partition.shared.result import INTERRUPTED, Block
 from aggopt.pipeline.partition.methods import (
     list_group_requirements,

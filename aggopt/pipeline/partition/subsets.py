@@ -13,7 +13,7 @@ from aggopt.core.types import Bool, Labels
 from aggopt.core.validation import renumber_groups
 from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import select_rows
-from aggopt.partition._in_blocks import partition_blocks
+from aggopt.partition.block_partition import partition_blocks
 from aggopt.partition.shared.result import Block, Partition, Proof
 from aggopt.pipeline.prepare.job_settings import Columns
 from aggopt.solvers import Certificate, Status

@@ -15,7 +15,7 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.job import Job, Privacy, Repairing, choose_partition
 from aggopt.job.earlier_section import EarlierGroups
-from aggopt.partition._in_blocks import select_block
+from aggopt.partition.block_partition import select_block
 from aggopt.partition.neighbours import RecordPlaces
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.prepare.job_settings import Columns

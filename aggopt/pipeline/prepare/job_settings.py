@@ -16,7 +16,7 @@ from aggopt.encoding import Domain, Encoded
 from aggopt.job import Correlation, Job, Mean, Median, SolverSection
 from aggopt.models import MODELS, Model
 from aggopt.partition import correlated_blocks
-from aggopt.partition._in_blocks import require_cover
+from aggopt.partition.block_partition import require_cover
 from aggopt.partition.shared.settings import ONE_BY_ONE, TOGETHER
 from aggopt.solvers import Solver, choose
 

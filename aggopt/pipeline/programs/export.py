@@ -26,8 +26,8 @@ from aggopt.pipeline.programs.declare import (
 )
 from aggopt.release.files.private import write_json
 from aggopt.release.files.staging import Staging, check_places
-from aggopt.solvers._solve import find_problem_class
 from aggopt.solvers.scratch_folder import make_scratch_folder
+from aggopt.solvers.solve_problem import find_problem_class
 
 FORMATS = ("nl", "lp", "mps")
 PLAIN = {"linear_presolve": False}  # of the writer of NL: it then writes every variable

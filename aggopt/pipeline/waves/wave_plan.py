@@ -14,11 +14,11 @@ from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.types import Bool, Labels
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.models import wave_groups
-from aggopt.partition._optimal.column_generation import EXACTLY
 from aggopt.partition.shared.scaling import scale_records
 from aggopt.pipeline.waves.wave import View, Wave, find_first_groups, join_groups
 from aggopt.release.audit.changes import NOT_THERE
 from aggopt.solvers import Certificate, Status, choose
+from aggopt.solvers.options import EXACTLY
 from aggopt.solvers.run_solver import MISSED, run_with_hard_limit
 
 MODEL = wave_groups.MODEL

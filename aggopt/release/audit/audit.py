@@ -11,7 +11,7 @@ from aggopt.core.validation import Labels
 from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.job import AttributeSection, Privacy
 from aggopt.job.roles import Roles
-from aggopt.partition._in_blocks import require_cover
+from aggopt.partition.block_partition import require_cover
 from aggopt.privacy.dominance import Dominance
 from aggopt.release.audit.counts import Count, encode_entries
 from aggopt.release.audit.missing import MissingChanges, count_compatible

@@ -16,7 +16,7 @@ from aggopt.data.table import Table
 from aggopt.errors import TableError, naming
 from aggopt.job import Job
 from aggopt.measure import risk
-from aggopt.measure.risk._suda import check_size
+from aggopt.measure.risk.sample_uniques import check_size
 from aggopt.release.audit.counts import combine_codes, encode_entries
 
 Totals = dict[str, Any]

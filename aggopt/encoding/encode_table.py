@@ -15,8 +15,8 @@ from aggopt.core.record_weights import check_weights as weights_of
 from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.core.types import F64
 from aggopt.encoding._categories import Categories
-from aggopt.encoding._domain import Domain, describe_odd_branches
 from aggopt.encoding.attribute_type import NUMERIC, AttributeType
+from aggopt.encoding.domain import Domain, describe_odd_branches
 from aggopt.encoding.encoded_table import Encoded, EncodedAttribute, join_attributes
 from aggopt.encoding.levels import read_categories, require_few
 from aggopt.encoding.typed_column import DEFAULT, NAME, NUMBER, RANKED, TypedColumn

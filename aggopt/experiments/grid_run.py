@@ -26,7 +26,7 @@ from aggopt.experiments._cell import (
     is_in_time,
     run_cells,
 )
-from aggopt.experiments._grid import Cell
+from aggopt.experiments.grid import Cell
 from aggopt.job import Job, Mean, Output
 from aggopt.job.roles import Roles
 from aggopt.pipeline.partition.partitioned_table import Partitions
