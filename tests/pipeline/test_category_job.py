@@ -224,7 +224,7 @@ def test_only_records_that_have_a_category_are_asked_what_they_wish(
     holes, monkeypatch
 ) -> None:
     heard = []
-    monkeypatch.setattr(record_requests, "require_choice", lambda *of: heard.append(of))
+    monkeypatch.setattr(record_requests, "", lambda *of: heard.append(of))
     frame = FRAME.assign(m=np.linspace(0.1, 0.9, 20))
     frame.loc[: holes - 1, "town"] = None
     job = aggopt.Job(
