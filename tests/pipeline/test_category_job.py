@@ -13,7 +13,6 @@ from aggopt.data.table import Table
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.pipeline.aggregate import aggregate_table as aggregate_step
 from aggopt.pipeline.aggregate.aggregate_table import _choose_levels
-from aggopt.pipeline.prepare import record_requests
 from aggopt.pipeline.prepare.defaults import count_widest_block, set_category_method
 from aggopt.pipeline.validate.categories import (
     require_category_settings,
@@ -217,32 +216,6 @@ def test_a_choice_that_nobody_has_says_how_to_get_one():
     )
     usable = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "slots", 0.0)
     require_chosen(SimpleNamespace(certificate=usable), None)
-
-
-@pytest.mark.parametrize("holes", [0, 2])
-def test_only_records_that_have_a_category_are_asked_what_they_wish(
-    holes, monkeypatch
-) -> None:
-    heard = []
-    monkeypatch.setattr(record_requests, "", lambda *of: heard.append(of))
-    frame = FRAME.assign(m=np.linspace(0.1, 0.9, 20))
-    frame.loc[: holes - 1, "town"] = None
-    job = aggopt.Job(
-        roles={"quasi-identifier": ["age", "town"], "wish": ["m"]},
-        privacy={"k": 4},
-        missing=KEEP,
-        aggregation={
-            "method": "mean",
-            "categories": {"method": "wish", "importance": {"column": "m"}},
-        },
-    )
-    columns = ["age", "town", "m"]
-    table = Table.of(frame[columns], job.roles, job.attributes, missing=job.missing)
-    asked = record_requests.read_category_requests(job, table)
-    assert asked["town"]["importance"].tolist() == frame["m"].tolist()
-    ((domain, far, much, budget),) = heard
-    assert (domain, budget) == (table.domains["town"], None)
-    assert (far.shape, much.tolist()) == ((20 - holes,), frame["m"].tolist()[holes:])
 
 
 @pytest.fixture
