@@ -54,7 +54,7 @@ def test_shares_are_noted_now_and_then(tmp_path, monkeypatch):
     made.open(tmp_path / "run.jsonl", "mask")
     for now, share in [(1, 0.0), (2, 0.1), (12, 0.5), (13, 0.6), (23, 0.7)]:
         clock[0] = now
-        made.stage("group", share)
+        made.record_stage("group", share)
     made.end(0)
     said = [each["message"] for each in lines(tmp_path / "run.jsonl")]
     assert said[1:-1] == ["begun", "50 % done", "70 % done"]
