@@ -55,7 +55,7 @@ def test_shares_are_noted_now_and_then(tmp_path, monkeypatch):
     for now, share in [(1, 0.0), (2, 0.1), (12, 0.5), (13, 0.6), (23, 0.7)]:
         clock[0] = now
         made.record_stage("group", share)
-    made.end(0)
+    made.close(0)
     said = [each["message"] for each in lines(tmp_path / "run.jsonl")]
     assert said[1:-1] == ["begun", "50 % done", "70 % done"]
 
