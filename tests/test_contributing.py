@@ -112,12 +112,12 @@ def test_one_file_adds_one(printed: list[str], heading: str) -> None:
 READERS = """
 import sys
 from pathlib import Path
-from aggopt.command.draft import draft
+from aggopt.command.draft import propose_job
 from aggopt.errors import JobError
 from aggopt.solvers import SOLVERS, choose
 
 people().to_csv("people.csv", index=False)
-text = draft(Path("people.csv"), Path("job.toml")).text
+text = propose_job(Path("people.csv"), Path("job.toml")).text
 (line,) = [line for line in text.splitlines() if '"midrange"' in line]
 assert line.endswith("least largest error within each group")
 try:

@@ -57,7 +57,7 @@ CAUSES = {
 def name_cause(code: int) -> str:
     """Return the cause of an exit code in a word or two.
 
-    >>> cause_of(3), cause_of(129)
+    >>> name_cause(3), name_cause(129)
     ('resources', 'SIGHUP')
     """
     if code in CAUSES:

@@ -45,7 +45,7 @@ class Commands(typer.Typer):
 def _join_paragraphs(text: str) -> str:
     """Return text with a line for each paragraph, for help to wrap as wide as it is.
 
-    >>> _in_paragraphs("Mask  a table.")
+    >>> _join_paragraphs("Mask  a table.")
     'Mask a table.'
     """
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))

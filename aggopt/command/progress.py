@@ -77,8 +77,8 @@ class Steps:
 def format_duration(seconds: float) -> str:
     """Return a time in words.
 
-    >>> lasting(12.3), lasting(200), lasting(7500)
-    ('12 s', '3 min 20 s', '2 h 5 min')
+    >>> [format_duration(seconds) for seconds in (12.3, 200, 7500)]
+    ['12 s', '3 min 20 s', '2 h 5 min']
     """
     rounded = round(seconds)
     if rounded < 60:

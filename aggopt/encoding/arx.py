@@ -78,8 +78,9 @@ def list_ways(rows: Sequence[Sequence[str]]) -> list[Way]:
     """
     twice = sum(times > 1 for times in Counter(row[0] for row in rows).values())
     if twice:
+        verb = "is" if twice == 1 else "are"
         raise TableError(
-            f"{plural(twice, 'value')} of the hierarchy are in more than one line.",
+            f"{plural(twice, 'value')} of the hierarchy {verb} in more than one line.",
             fix="keep one line for each value.",
         )
     rooted = len(rows[0]) > 1 and len({row[-1] for row in rows}) == 1

@@ -49,5 +49,5 @@ def test_levels_that_end_nowhere_are_refused(levels) -> None:
 
 @pytest.mark.parametrize("levels", [0, 1])
 def test_fewer_than_two_levels_are_refused(levels) -> None:
-    with pytest.raises(JobError, match=f"levels = {levels} leaves nothing"):
+    with pytest.raises(JobError, match=f"levels = {levels} leaves only one level"):
         aggopt.mask(salaried(), asked(levels, l=2))

@@ -91,7 +91,10 @@ def test_a_path_may_be_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("QQ;p;*\nb;p;*\nQQ;p;*\n", "1 value of the hierarchy stand"),
+        (
+            "QQ;p;*\nb;p;*\nQQ;p;*\n",
+            "1 value of the hierarchy is in more than one line",
+        ),
         ("QQ;p;*\nQQ;q;*\n", "more than one line"),
         ("QQ;p;*\nb;*\n", "lines of 2 to 3 entries"),
         ("QQ;;*\nb;p;*\n", "empty entries in 1 line"),

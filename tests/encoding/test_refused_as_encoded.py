@@ -58,7 +58,7 @@ def test_encode_says_what_to_do_with_what_is_missing():
         with pytest.raises(TableError, match="6 values are missing") as refused:
             aggopt.encode(holed)
         assert 'policy = "patterns" or "fill" under [missing]' in refused.value.fix
-    assert "What is missing is refused" in aggopt.encode.__doc__
+    assert "Missing values are refused" in aggopt.encode.__doc__
 
 
 def test_the_largest_weight_is_one_whose_sums_are_floats():

@@ -101,8 +101,8 @@ def test_one_bound_is_refused_where_no_vertex_has_the_variance(sizes, lower) -> 
     [
         (1.0, 1.0, JobError, "A lower bound is not below its upper bound."),
         (np.nan, 1.0, JobError, "A lower bound is not below its upper bound."),
-        (0.1, 2.0, InfeasibleInputError, "The mean of the originals lies outside"),
-        (-2.0, -0.1, InfeasibleInputError, "The mean of the originals lies outside"),
+        (0.1, 2.0, InfeasibleInputError, "The mean of the originals is outside"),
+        (-2.0, -0.1, InfeasibleInputError, "The mean of the originals is outside"),
         (0.0, 5.0, InfeasibleInputError, "No 20 centroids within the bounds"),
         (-1.0, 0.99, InfeasibleInputError, "No 20 centroids within the bounds"),
     ],

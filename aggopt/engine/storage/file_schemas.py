@@ -58,9 +58,10 @@ def _merge_schemas(
 def find_common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """Return the type that holds all values of both unchanged; None if none does.
 
-    >>> common_type(pa.int8(), pa.uint8()), common_type(pa.int64(), pa.float64())
-    (DataType(int16), None)
-    >>> common_type(pa.dictionary(pa.int8(), pa.string()), pa.string())
+    >>> find_common_type(pa.int8(), pa.uint8())
+    DataType(int16)
+    >>> find_common_type(pa.int64(), pa.float64())
+    >>> find_common_type(pa.dictionary(pa.int8(), pa.string()), pa.string())
     DataType(string)
     """
     if one.equals(other):

@@ -46,8 +46,8 @@ def report_task_share(share: float) -> None:
 def make_phase_progress(count: int) -> OnProgress:
     """Return a progress callback for a task whose share rises this many times.
 
-    >>> with reporting_to(print):
-    ...     on_progress = phase_progress(2)
+    >>> with report_to(print):
+    ...     on_progress = make_phase_progress(2)
     ...     for share in (0.0, 1.0, 0.5):
     ...         on_progress(share)
     0.0

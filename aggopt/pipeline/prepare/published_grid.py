@@ -73,7 +73,7 @@ def find_decimal_ends(
 
     Examples
     --------
-    >>> decimals_within(0.123, 9.99, 1)
+    >>> find_decimal_ends(0.123, 9.99, 1)
     (0.2, 9.9)
     """
     if place is None:
