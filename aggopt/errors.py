@@ -59,7 +59,7 @@ class SolverError(AggoptError):
 
 
 class ResourceError(AggoptError):
-    """The machine does not give what the work needs: memory, room or permission."""
+    """The machine lacks a resource that the work needs: memory, room or permission."""
 
     exit_code = 3
 
@@ -89,7 +89,7 @@ class EngineError(ResourceError):
 
 
 class LeftRunError(EngineError):
-    """An ended run has left work, and the job does not say what to do with it."""
+    """An ended run has left work, and neither --resume nor --discard is set."""
 
     exit_code = 2
 
@@ -116,7 +116,7 @@ class UnknownNameError(JobError):
     def __init__(
         self, kind: str, name: str, known: Iterable[str], absent: Iterable[str] = ()
     ) -> None:
-        """Store the message; names of what is not installed, `absent`, come last."""
+        """Store the message; names of `absent` objects, not installed, are last."""
         last = sorted(set(absent))
         first = sorted(set(known).difference(last))
         small = {known.lower(): known for known in (*first, *last)}

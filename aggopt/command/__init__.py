@@ -1,1 +1,1 @@
-"""The command `aggopt`: what it takes, what it prints for people."""
+"""The command `aggopt`: its arguments, and its printed lines."""

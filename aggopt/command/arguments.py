@@ -133,7 +133,7 @@ Trust = Annotated[
 
 
 def parse_numbers(listed: str, name: str) -> list[float]:
-    """Return numbers that are separated by commas; refuse what is none."""
+    """Return numbers that are separated by commas; refuse all other text."""
     try:
         return [float(word) for word in split_words(listed)]
     except ValueError:

@@ -277,7 +277,7 @@ def compare(
 
 
 def _require_no_original(original: Sequence[Path], person: str) -> None:
-    """Refuse what is not looked at where there are no private keys."""
+    """Refuse options that need private keys if none are given."""
     if original or person:
         raise JobError(
             "Without private keys nobody knows which record of a table is which.",
@@ -292,7 +292,7 @@ def _print_result(
     as_json: bool,
     holds: bool = True,
 ) -> None:
-    """Print what was found; end with exit code 1 where the promise does not hold."""
+    """Print a review; end with exit code 1 if a requirement does not hold."""
     if as_json:
         console.print_json(result.to_dict())
     else:

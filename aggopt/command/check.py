@@ -61,9 +61,9 @@ class CheckResult:
     Attributes
     ----------
     columns
-        What each looks like, with its role, None where it has none.
+        Profile of each column with its role; None if it has no role.
     needs
-        What a run of an engine needs; None of a table in memory.
+        Resources that a run of an engine needs; None of a table in memory.
     code
         The exit code with which `mask` would end; 0 if it would begin.
     """
@@ -184,7 +184,7 @@ def list_column_notes(
     obstacles: Iterable[Obstacle],
     coordinate: int,
 ) -> Iterator[str]:
-    """Yield what a data steward should look at, column by column, and of their names.
+    """Yield notes for a data steward, column by column, and on their names.
 
     `obstacles` are the obstacles, and `coordinate` is how many bytes each coordinate of
     the records takes.

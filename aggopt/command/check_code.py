@@ -17,7 +17,7 @@ class CodeCheckResult:
     Attributes
     ----------
     name, sha256
-        What was named, and the SHA-256 of the bytes that were run.
+        The path as named, and the SHA-256 of the bytes that were run.
     verdicts
         How the trial of each thing in it by each law ended.
     """
@@ -32,7 +32,7 @@ class CodeCheckResult:
         return sum(verdict.ending == "broken" for verdict in self.verdicts)
 
     def group_by_thing(self) -> Iterator[tuple[str, list[Verdict]]]:
-        """Yield the verdicts of each thing, by what it is called."""
+        """Yield the verdicts on each object, by its name."""
         for thing in dict.fromkeys(verdict.thing for verdict in self.verdicts):
             yield (
                 thing,

@@ -19,7 +19,7 @@ from aggopt.job import Job
 
 
 def require_comparable(parts: InputFolder, job: Job) -> None:
-    """Refuse words and dates where numbers are compared, as far as footers tell.
+    """Refuse words and dates if numbers are compared, as far as footers show types.
 
     Raises
     ------

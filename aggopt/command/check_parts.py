@@ -60,7 +60,7 @@ def check_folder(
 ) -> CheckResult:
     """Check the files of a folder with the job in a file.
 
-    `engine` is the one that --engine names; raises no error of what it checks.
+    `engine` is the one that --engine names; errors of the job are returned.
     """
     wrong: list[Obstacle] = []
     job: Job | None = None
@@ -121,7 +121,7 @@ def check_folder(
 def _profile(
     field: pa.Field, records: int, missing: int | None, levels: Mapping[str, Levels]
 ) -> ColumnProfile:
-    """Return what is known of a column: its type, and how many lack it.
+    """Return the profile of a column: its type, and its number of missing values.
 
     Of a category it is known how often each value occurs, too.
     """
@@ -174,7 +174,7 @@ def _list_schema_obstacles(job: Job, parts: InputFolder) -> Iterator[Obstacle]:
 def _list_missing_obstacles(
     job: Job, missing: Mapping[str, int | None]
 ) -> Iterator[Obstacle]:
-    """Yield which quasi-identifiers lack values, and nothing says what then happens."""
+    """Yield quasi-identifiers with missing values for which no policy is set."""
     if job.missing.policy != REFUSE:
         return
     for name in job.roles.quasi_identifier:

@@ -133,7 +133,7 @@ def _parse_axes(
     alpha: Alphas,
     delta: Deltas,
 ) -> dict[str, Any]:
-    """Return what is gone through, by name; None where nothing is listed."""
+    """Return the axes of the grid by name; None if an option lists nothing."""
     return {
         "k": _parse_values(k, "k", _parse_whole),
         "method": None if method is None else _parse_methods(method),

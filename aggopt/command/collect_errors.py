@@ -200,7 +200,7 @@ def _list_section_obstacles(
 ) -> Iterator[Obstacle]:
     """Yield obstacles of [privacy], [partition], [aggregation] and others.
 
-    Where a column may become names or numbers, it is what is wrong either way.
+    If a column may become names or numbers, errors of both readings are yielded.
     """
     yield from try_check(check_group_size, job.privacy.k, n)
     if not job.roles.quasi_identifier:
@@ -218,9 +218,9 @@ def _list_section_obstacles(
 
 
 def _list_table_obstacles(job: Job, table: Table, lost: bool) -> Iterator[Obstacle]:
-    """Yield what is wrong with the sections of a job beside a table that can be read.
+    """Yield errors of the sections of a job, for a table that can be read.
 
-    If a column is `lost`, and others stand in for it, correlations say nothing.
+    If a column is `lost` and placeholders replace it, correlations mean nothing.
     """
     unified, wrong = _try_call(collapse_units, table, job)
     yield from wrong

@@ -217,7 +217,7 @@ class Words:
 
     @property
     def is_quantity(self) -> bool:
-        """Whether it is called as what is measured or counted."""
+        """Whether its name is that of a measurement or a count."""
         counted = {"number", "of"} <= self.parts
         measured = any(map(_MEASURED.search, self.parts))
         return self._has(QUANTITIES) or counted or measured

@@ -31,14 +31,14 @@ COMPILING = (
 class _EscapingConsole(Console):
     """A console on which names of files and columns are text, whatever is in them.
 
-    A terminal carries out what escape sequences say: colours, a title, a line over
+    A terminal obeys escape sequences: colours, a title, a line over
     another.  Marks that turn the direction of text make a name look like another.
     """
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """Yield the segments of what is printed, with control characters escaped."""
+        """Yield the segments of a printed text, with control characters escaped."""
         for segment in super().render(renderable, options):
             text = segment.text if segment.control else escape_control(segment.text)
             yield segment._replace(text=text)
@@ -167,7 +167,7 @@ def describe_defect(error: Exception) -> str:
 
 
 def publish_files(written: AbstractContextManager[Callable[[], T]]) -> T:
-    """Let files appear; from then on no interrupt says that there are none.
+    """Let files appear; after that no message of an interrupt denies them.
 
     `written` are files written aside; what it yields gives them their names.  What is
     left afterwards is to report it, in which time signals are ignored.

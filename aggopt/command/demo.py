@@ -49,7 +49,7 @@ class DemoResult:
     picture: Path
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON: the release, and what is compared."""
+        """Return plain values, ready for JSON: the release, and the comparison."""
         measured = {
             name: assessment.to_dict() for name, assessment in self.compared.items()
         }

@@ -44,7 +44,7 @@ NOTHING_TO_MASK = Obstacle(
 
 @dataclass(frozen=True)
 class Draft:
-    """The text of a job for a table, and what is to be decided before it masks."""
+    """The text of a job for a table, and the decisions that are open."""
 
     text: str
     undecided: tuple[Obstacle, ...]
@@ -52,7 +52,7 @@ class Draft:
     sample: str = ""  # which records were looked at; "" of all
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is proposed and undecided, ready for JSON."""
+        """Return the proposals and the open decisions, ready for JSON."""
         open_ = {obstacle.column for obstacle in self.undecided}
         return {
             "columns": [
@@ -165,12 +165,12 @@ def _require_header(path: Path, table: pa.Table) -> None:
 
 
 def _wrap_sample_note(sample: Sample) -> list[str]:
-    """Return the lines that say which records were looked at, if not all."""
+    """Return the lines on the sample of records that was read, if not all were."""
     return [f"# {part}" for part in wrap(sample.note, WIDTH - 2)]
 
 
 def _list_open_points(undecided: Sequence[Obstacle]) -> Iterator[str]:
-    """Yield lines that say whether the job masks as it is, or what is open."""
+    """Yield lines on the decisions that are open before the job can mask."""
     columns = sum(obstacle.column is not None for obstacle in undecided)
     if not undecided:
         yield "# Nothing must be decided before: the roles below are proposals."

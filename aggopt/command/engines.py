@@ -1,4 +1,4 @@
-"""Masking a folder by an engine: its options, and what is printed."""
+"""Masking a folder by an engine: its options, and its printed lines."""
 
 import shlex
 import sys
@@ -61,7 +61,7 @@ def require_fresh(overwrite: bool, private: Path | None, report: Path | None) ->
 def mask_folder(
     folder: Path, job: "Job", to: Path, trust: list[Path], *, as_json: bool
 ) -> None:
-    """Mask a folder, and print what was released and what is proven."""
+    """Mask a folder, and print the release and its certificates."""
     from aggopt.engine.mask import mask
 
     with (

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, heard by the command even where what they raise is lost.
+"""Ctrl-C and SIGTERM, which reach the command even if their exception is lost.
 
 What a handler raises while an object dies, or within a callback of a C library, is
 printed and forgotten.  So the command also notes that Ctrl-C came, and looks at the
@@ -67,7 +67,7 @@ class Interrupts:
     def register_handlers(self) -> None:
         """Heed what ends a command from here on, so that files are tidied.
 
-        Not what is ignored, as nohup does, nor Ctrl-C that is handled elsewhere.
+        Ignored signals, as under nohup, and a Ctrl-C handled elsewhere stay so.
         """
         self.is_done = False
         self.count, self.ending = 0, 0
@@ -83,7 +83,7 @@ class Interrupts:
                 self._register(number, self._exit_by_signal)
 
     def exit_by_lost_signal(self, number: int) -> None:
-        """End here and now, by a signal that no handler heard."""
+        """End at once, by a signal that reached no handler."""
         if number == signal.SIGINT:
             _exit_at_once("Interrupted", self.outcome)
         remove_staged()

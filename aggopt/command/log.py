@@ -1,4 +1,4 @@
-"""The log of a command: a line of JSON for each stage, and one that says how it ended.
+"""The log of a command: a line of JSON for each stage, and one for its end.
 
 A line has `time` (UTC), `level`, `stage`, `message` and `seconds` since the log began;
 the last one also `exit`, `cause` and what to do, `fix`.  No line has a value of a

@@ -1,4 +1,4 @@
-"""What a new job says of partition methods: names, when to use them, settings."""
+"""Lines of a new job on partition methods: names, when to use them, settings."""
 
 import json
 from collections.abc import Iterator

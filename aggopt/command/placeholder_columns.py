@@ -1,4 +1,4 @@
-"""A table as if what is wrong with its columns were mended, to look at all the rest.
+"""A table whose faulty columns are replaced by placeholders, to check all the rest.
 
 Nothing that only the columns themselves are to blame for is seen in it.
 """
@@ -60,7 +60,7 @@ def build_roles(role_fields: RoleOf) -> Roles:
 def read_or_replace(
     path: Path, table: pa.Table, job: Job, name: str, role: str
 ) -> PlaceholderColumn:
-    """Return a column of the table at `path`, as it is written, and what is wrong."""
+    """Return a column of the table at `path` as written, and its errors."""
     alone, column = _select_attributes(job, {name: role}), table[name]
     wrong: list[AggoptError] = []
 
@@ -124,7 +124,7 @@ def _select_attributes(job: Job, role_fields: RoleOf) -> Job:
 
 
 def _check_columns(data: pa.Table, job: Job) -> None:
-    """Make all checks of the columns of a table, whatever else the job says."""
+    """Make all checks of the columns of a table, whatever the rest of the job."""
     table = Table.of(data, job.roles, job.attributes, missing=job.missing)
     if job.roles.quasi_identifier:
         if job.privacy.k <= len(table.frame):
@@ -179,7 +179,7 @@ def _build_placeholder(kind: str, n: int, role: str, k: int) -> pa.Array:
 
 
 def _align_section(section: AttributeSection, kind: str | None) -> AttributeSection:
-    """Return what a job says of an attribute, of the values that stand in for it."""
+    """Return the settings of an attribute, for the placeholder that replaces it."""
     if kind is None:
         return section
     update: dict[str, Any] = {"kind": None, "order": None, "tree": None}

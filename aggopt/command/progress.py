@@ -66,7 +66,7 @@ class Steps:
         return ", ".join(parts)
 
     def _estimate(self, left: float) -> str:
-        """Return the time left in words; more than what was shown is not shown."""
+        """Return the time left in words, never more than was shown before."""
         limit = RISE * self.least_shown
         if left > limit:
             return f"more than {format_duration(limit)}"

@@ -96,7 +96,7 @@ class Proposal:
     role
         None where a person must decide.
     kind
-        What [attributes] says of a quasi-identifier; None where its type says it.
+        Type of a quasi-identifier for [attributes]; None if the column's type suffices.
     avoids
         Whether its rare categories are to be kept out.
     from_zero
@@ -105,7 +105,7 @@ class Proposal:
     format
         How text spells its dates, if not as ISO 8601 does.
     question
-        What is to be decided, and how; "" if nothing.
+        Open decision, and how to take it; "" if none.
     """
 
     look: ColumnProfile
@@ -123,7 +123,7 @@ def propose_roles(
 ) -> tuple[Proposal, ...]:
     """Return a role for each column, or a question.
 
-    `structure` is what the columns say of each other.
+    `structure` has the relations between the columns.
     """
     profiles = tuple(looks)
     structure = structure or Structure()
@@ -436,7 +436,7 @@ def format_roles(
 
 
 def describe_proposal(proposal: Proposal) -> str:
-    """Return what a column looks like, what a file calls it, and why it has a role."""
+    """Return the profile of a column, its label, and the reason of its role."""
     label = proposal.look.label
     called = f"{label!r}, " if label else ""
     return f"{called}{proposal.look}: {proposal.reason}"
@@ -445,7 +445,7 @@ def describe_proposal(proposal: Proposal) -> str:
 def format_types(
     proposed: Sequence[Proposal], undecided: Sequence[Obstacle]
 ) -> Iterator[str]:
-    """Yield the sections of quasi-identifiers of which types do not say all."""
+    """Yield the sections of quasi-identifiers whose types do not suffice."""
     open_ = {obstacle.column for obstacle in undecided}
     says = {"date": "text that spells dates or times", "nominal": "codes"}
     for proposal in proposed:
@@ -469,7 +469,7 @@ def format_types(
 def _format_decisions(
     undecided: Sequence[Obstacle], descriptions: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield what is to be decided: columns that share a remedy together."""
+    """Yield open decisions: columns that share a remedy together."""
     by_fix: dict[str, list[str]] = {}
     for obstacle in undecided:
         name = str(obstacle.column)

@@ -93,7 +93,7 @@ def print_audit(audit: "Audit") -> None:
 
 
 def _print_measures(measures: "Assessment | None", audit: "Audit") -> None:
-    """Print the measures, and among the risks what the audit counted."""
+    """Print the measures, with the counts of the audit among the risks."""
     if measures is None:
         return
     what = audit.whole.what

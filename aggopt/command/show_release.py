@@ -53,7 +53,7 @@ def format_release(
 def format_folder_release(
     release: "FolderRelease", width: int | None = None
 ) -> list[str]:
-    """Return the lines of a release that is a folder, as `said` those of a table."""
+    """Return the lines of a release that is a folder."""
     from aggopt.engine.reduce.certificates import LOSSES
     from aggopt.engine.storage.manifest_file import MANIFEST
 
@@ -223,7 +223,7 @@ def _truncate_name(line: str) -> str:
 
 
 def _describe_rest(certificates: list["Certificate"]) -> str:
-    """Return what is true of all certificates that have no row of their own."""
+    """Return a line on all certificates that have no row of their own."""
     gaps = [c.gap for c in certificates if c.gap is not None]
     unproven = len(certificates) - len(gaps)
     says = [f"{unproven} without a bound"] if unproven else []

@@ -130,7 +130,7 @@ def _format_dis_counts(counts: Mapping[str, int]) -> str:
 def list_release_risks(
     measures: "Assessment | None", totals: Mapping[str, Any]
 ) -> Iterator[Row]:
-    """Yield the risks that are of both tables, and what they are compared with."""
+    """Yield the risks of both tables, and the values that they are compared with."""
     if measures is not None:
         limit = f"at most {_format_share(measures.linkage_limit)}"
         yield "linked one to one", _format_share(measures.linkage), limit

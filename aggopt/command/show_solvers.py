@@ -53,7 +53,7 @@ def print_solvers(solvers: Sequence["Solver"]) -> None:
 
 
 def describe_solver(solver: "Solver") -> dict[str, Any]:
-    """Return what a user may ask of a solver, as plain values."""
+    """Return the properties of a solver, as plain values."""
     return {
         "name": solver.name,
         "takes": sorted(solver.takes),
@@ -66,7 +66,7 @@ def describe_solver(solver: "Solver") -> dict[str, Any]:
 
 
 def print_comparison(rows: Sequence["Row"]) -> None:
-    """Print what each solver found, proved and took."""
+    """Print the objective, bound and time of each solver."""
     title = (
         "Over all attributes: sums of objective, bound and seconds; largest gap and "
         "violation"

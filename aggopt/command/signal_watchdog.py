@@ -25,7 +25,7 @@ STEP = 0.02  # seconds between looks at whether one ran
 def monitor_signals(
     handled_at: Mapping[int, float], end: Callable[[int], None], grace: float = GRACE
 ) -> Iterator[None]:
-    """Call `end`, from a thread, with each signal that no handler hears in time.
+    """Call `end`, from a thread, with each signal that no handler takes in time.
 
     `handled_at` says when the handler of a signal last ran, by time.monotonic().  While
     files are named, or are there, nothing is ended: signals wait then.
@@ -69,7 +69,7 @@ def monitor_signals(
 
 
 def _is_lost(number: int, handled_at: Mapping[int, float], since: float) -> bool:
-    """Whether no handler heard a signal, and it does not wait for files either.
+    """Whether a signal reached no handler, and does not wait for files either.
 
     A handler may run before the thread reads what it was called with.
     """

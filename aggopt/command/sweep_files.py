@@ -63,7 +63,7 @@ def open_sweep_files(
     TableError
         The folder does not exist, or a file is there and `overwrite` is not set.
     PlaceError
-        Table or picture cannot be written; the message says what is kept.
+        Table or picture cannot be written; the message names the file that is kept.
     """
     if not out.name:
         raise TableError(f"{out} is no name for files.", fix="pass --out NAME.")

@@ -210,7 +210,7 @@ def render_template(
 
 
 def _list_methods(key: str, methods: Mapping[str, Method]) -> Iterator[str]:
-    """Yield lines that give a key its first method, and say when to use each."""
+    """Yield lines that give a key its first method, and when to use each."""
     first, *others = methods.values()
     begin = "#".ljust(len(f"{key} = "))
     yield from _wrap_comment(f"{f'{key} = {json.dumps(first.name)}':<24} #", first.when)

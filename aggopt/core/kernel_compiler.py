@@ -6,7 +6,7 @@ it is typed, lowered and linked, and each kernel that Python calls is optimised 
 whole.  Numba also tries some ten rules at each operation to find the type of its
 result; this pipeline does so only once for operands of equal types.
 
-Neither changes what a kernel computes.  Importing this imports numba.
+Neither changes the results of a kernel.  Importing this imports numba.
 """
 # mypy: disallow_untyped_calls=False
 

@@ -191,7 +191,7 @@ class TwoFolders:
             )
 
     def _require_order(self) -> None:
-        """Refuse `same_order` if the manifest says that the orders differ."""
+        """Refuse `same_order` if the orders differ by the manifest."""
         if read_manifest_or_none(self._manifest, "order") == SHUFFLED:
             raise TableError(
                 f"{self.released} has another record order than {self.original}: "

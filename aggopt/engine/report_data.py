@@ -1,4 +1,4 @@
-"""What a report says of a folder that an engine released: its files, read again."""
+"""Data of a report on a folder that an engine released: its files, read again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -49,12 +49,12 @@ def read_folder_report(
     job_file: Path | None = None,
     originals: Path | None = None,
 ) -> Facts:
-    """Return what a report says of the release in a folder, counted in its files.
+    """Return the data of a report on the release in a folder, counted in its files.
 
     Its manifest is in `private`; in the private folder beside it when omitted.  What
     was promised is what that states, and the job in the file `job_file`, if it is
     named. The `originals`, a folder or a pattern, are compared if they have at most
-    `COMPARED` values and fit memory; the page says so if they do not.  The values
+    `COMPARED` values and fit memory; the page has a note if they do not.  The values
     filled in and the records published unchanged are what the manifest states, and so
     is what groups keep of the sampling weights that originals had.
 
@@ -138,7 +138,7 @@ def _compared(
 
 
 def _table(rows: pa.Table, job: Job) -> Table:
-    """Return the records of a release as a table, without what the job drops."""
+    """Return the records of a release as a table, without the dropped columns."""
     dropped = [name for name in job.dropped if name in rows.column_names]
     released_roles, types = job.released_roles, list_release_types(job)
     return Table.of(
@@ -168,7 +168,7 @@ def _asks_dominance(job: Job) -> bool:
 
 
 def _dominance(stated: Statement) -> tuple[Check, ...]:
-    """Return what a manifest says of weights that no release has, and kept."""
+    """Return the manifest's entry on weights that the release lacks."""
     found = stated.entry("audit", dict).get("promises")
     entries = [check for check in found if isinstance(check, dict)] if found else []
     names = {field.name for field in fields(Check)}

@@ -1,4 +1,4 @@
-"""What a run needs of memory, disk and processor time, about, before any work."""
+"""Estimates of the memory, disk and processor time of a run, before any work."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ UNKNOWN: Mapping[str, Levels] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class RunNeeds:
-    """What a run needs, about.
+    """Estimated needs of a run.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class RunNeeds:
 def estimate_needs(
     parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
 ) -> RunNeeds:
-    """Return what a run needs; at least, if the `levels` of categories are unknown."""
+    """Return the needs of a run: a lower bound if the `levels` are unknown."""
     engine, width = job.engine, count_coordinates(job, levels)
     processes = engine.jobs if engine.name == "local" else engine.workers
     effort = str(job.partition.settings.get("effort", "default"))
@@ -191,7 +191,7 @@ def largest_block(n: int, block: int) -> int:
 def task_bytes(
     parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
 ) -> int:
-    """Return what the largest task needs, about, beside its process."""
+    """Return the estimated memory of the largest task, without its process."""
     n, numbers = parts.records, NUMBER * len(job.roles.quasi_identifier)
     wide = NUMBER * count_coordinates(job, levels)
     of_one = READ * _row_bytes(parts, job, TEXT)
@@ -240,7 +240,7 @@ def _require_disk(needed: int, work: Path) -> None:
 
 
 def _row_bytes(parts: InputFolder, job: Job, text: int) -> float:
-    """Return what a record takes, with so many bytes of each entry that is a text."""
+    """Return the bytes of a record, given those of an entry that is a text."""
     read = [name for name in parts.schema if name.name in job.roles.published]
     return sum(_bytes(name.type, text) for name in read)
 

@@ -141,7 +141,7 @@ class Assessment:
         return plain if self.types is None else plain | self.types.to_dict()
 
     def to_json(self) -> str:
-        """Return all attributes as JSON text; null replaces what is not finite."""
+        """Return all attributes as JSON text; null replaces nan and inf."""
         return format_json(self.to_dict())
 
     def __str__(self) -> str:

@@ -210,7 +210,7 @@ class Release(EqualByField):
         """Write the release and return the paths of its three files.
 
         `path` (.csv, .parquet, .sav, ...) gets the masked table, without identifiers
-        and index, in random order unless the job says otherwise: this one is for
+        and index, in random order unless the job sets otherwise: this one is for
         the public.  The other two are for you only (mode 0600):
         `NAME.manifest.json` records how the release was made, `NAME.private.csv`
         links each record of the

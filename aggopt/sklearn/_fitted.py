@@ -38,7 +38,7 @@ def _hash(row: bytes, key: bytes) -> bytes:
 
 
 def _list_cells(column: nw.Series[Any]) -> list[bytes]:
-    """Return the entries (n,), each with its length, so that rows are told apart."""
+    """Return the entries (n,), each with its length: no two rows are confused."""
     typed = TypedColumn(column, NAME)
     entries = zip(typed.entries.tolist(), typed.absent.tolist(), strict=True)
     spelled = [b"" if absent else _encode_entry(entry) for entry, absent in entries]
@@ -57,7 +57,7 @@ KEY = 32  # bytes of the key under which rows are hashed
 
 @dataclass(frozen=True, eq=False)
 class FittedRows:
-    """Which published row each fitted record has, and by what it is recognised.
+    """Published row of each fitted record, and the keys that recognise records.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class FittedRows:
     hashes, key
         A hash of each record, and the key of all.
     types
-        What was said of attributes, by name.
+        Settings of attributes, by name.
     """
 
     published: Any = field(repr=False)
@@ -80,7 +80,7 @@ class FittedRows:
 
     @classmethod
     def of(cls, frame: nw.DataFrame[Any], release: Release) -> "FittedRows":
-        """Return what is kept of the records (n,) of a release."""
+        """Return the fitted state of the records (n,) of a release."""
         masked, key = release.masked, secrets.token_bytes(KEY)
         _, first, place = np.unique(
             masked.matrix(), axis=0, return_index=True, return_inverse=True
@@ -112,7 +112,7 @@ class FittedRows:
         return find_nearest_rows(to_frame(self.published), counts, frame, self.types)
 
     def at(self, place: I64, like: Any) -> Any:
-        """Return published rows (n,): an array where what they are `like` is one.
+        """Return published rows (n,): an array if `like` is an array.
 
         With the index of a pandas table that they are like.
         """

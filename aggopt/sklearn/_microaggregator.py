@@ -49,18 +49,18 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     unseen : "refuse" or "nearest"
         What `transform` does with records that were not fitted.  "nearest" gives each
         the published row that is nearest: that is to train models, and keeps no
-        requirement of privacy.  Never publish what it returns.
+        requirement of privacy.  Never publish the result.
 
     Attributes
     ----------
     audit_ : Audit
-        What was counted on the released values; `fit` is refused unless it holds.
+        Audit of the released values; `fit` is refused unless it holds.
     certificates_ : dict
-        By attribute, what is proven of its values.
+        Certificates, by attribute.
     measures_ : Assessment or None
         Risk and loss of the release; None where no attribute varies.
     notes_ : tuple of str
-        What a reader of the release should know.
+        Notes for readers of the release.
     published_
         The different rows of the release, as the kind of table that was fitted.
     n_features_in_, feature_names_in_
@@ -136,7 +136,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         return self._fit(X).table
 
     def transform(self, X: Any) -> Any:
-        """Return what is published for the records of X, of other rows see `unseen`."""
+        """Return the published rows of the records of X; see `unseen` for others."""
         check_is_fitted(self)
         require_known("way with records that were not fitted", self.unseen, WAYS)
         data = self._checked(X, reset=False)

@@ -100,7 +100,7 @@ def _count_pairs(one: I64, other: I64) -> int:
 def _is_constant(unit: I64, values: I64, m: int) -> bool:
     """Whether values (n,) are constant in m units, and neither by chance nor derived.
 
-    Values that are derived, as groups of ages are, go up or down with what they are
+    Derived values, such as groups of ages, rise or fall with the values that they are
     derived from.
     """
     first = np.zeros(m, np.int64)

@@ -1,7 +1,7 @@
 """Categorical quasi-identifiers of a table: their types, their levels, and back.
 
 A table counts and compares them by the number of their level; a level is published as
-an entry of the very column, so that every type stays what it is.
+an entry of the very column, so that every type is preserved.
 """
 
 from collections.abc import Collection, Iterable, Mapping

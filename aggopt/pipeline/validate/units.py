@@ -41,7 +41,7 @@ def require_units_declared(job: Job, table: Table) -> None:
 
 
 def _remedy(name: str, job: Job, *, codes: bool) -> str:
-    """Return what to do with a column that may tell units: words are seldom units."""
+    """Return the remedy for a column that may identify units; words seldom do."""
     column, masked = (
         json.dumps(names, ensure_ascii=False)
         for names in ([name], job.roles.quasi_identifier)

@@ -2,7 +2,7 @@
 
 Counted of the groups themselves, in whole numbers, by nothing that made them.  If all
 hold, no sum of values that can be had from both releases, by adding and subtracting
-what they publish of their groups, is of fewer than k records (docs/waves.md).
+the published values of their groups, is of fewer than k records (docs/waves.md).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -187,7 +187,7 @@ def merge_audits(
     """Return the audit of all records.
 
     `dropped` are the columns that must be absent, and `linked` the units by all of
-    their records, if pseudonyms tell these.  Units that k counts are in one part.
+    their records, if pseudonyms identify these.  Units that k counts are in one part.
     """
     first = parts[0]
     combination = _add_counts([part.whole for part in parts])
