@@ -139,3 +139,61 @@ def test_names_in_the_code_are_without_retired_words(trees):
         if not name.startswith("__") and retired & set(name.lower().split("_"))
     }
     assert found == set()
+
+
+# --- plain English: how often a pattern may stand in 10,000 words of docstrings ---
+
+PATTERNS = {
+    r"told|tells?|said|says?|saying|heard|hears?|listens?": 3,
+    r"[Ww]hat (?:is|are|was|were|it|they|has|had|have|no|all|some|a|the|each)": 3,
+    r"(?:of|by|in|from|with|for|to|at|on) (?:which|whom)": 9,
+    r"who|whom|whoever|nobody|somebody|anybody": 3,
+    r"beside": 3,
+    r"stands?|lies?|goes|comes?": 3,
+    r"asks?|asked|asking": 3,
+    r"the same|those|such": 25,
+    r"as (?:it|they) (?:is|are|was|were)": 3,
+    r"[Ww]here (?:it|they|some|none|nothing|there|that|a|the|no|all)": 6,
+    r"anew|once more|so many|for want of|if need be|carr(?:y|ies|ied) out": 3,
+}
+FILLERS = "found own how asked given whole known made held said told seen"
+PARTICIPLES = "kept held told made found drawn shown written met put said"
+
+
+@pytest.fixture(scope="module")
+def docstrings(trees: Trees) -> str:
+    """Return all docstrings of the package."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    with_docstring = (node for _, node in nodes(trees) if isinstance(node, kinds))
+    return "\n".join(ast.get_docstring(node) or "" for node in with_docstring)
+
+
+@pytest.mark.parametrize(("pattern", "most"), PATTERNS.items())
+def test_docstrings_are_plain(docstrings, pattern, most):
+    hits = re.findall(rf"\b(?:{pattern})\b", docstrings)
+    assert len(hits) <= most * len(docstrings.split()) / 10_000
+
+
+def test_variables_name_things(trees):
+    bound = [
+        node.arg if isinstance(node, ast.arg) else node.id
+        for _, node in nodes(trees)
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    ]
+    fillers = [name for name in bound if name.lstrip("_") in FILLERS.split()]
+    assert len(fillers) <= len(bound) / 200
+
+
+def test_functions_are_named_by_verbs(trees):
+    names = [
+        node.name.lstrip("_")
+        for _, node in nodes(trees)
+        if isinstance(node, ast.FunctionDef)
+    ]
+    participles = [
+        name
+        for name in names
+        if re.fullmatch("[a-z]+ed", name) or name in PARTICIPLES.split()
+    ]
+    assert len(participles) <= 0.035 * len(names)
