@@ -139,7 +139,7 @@ def risk(
     unique, or in groups smaller than k, and by which quasi-identifiers.  aggopt reads
     folders into memory.
     """
-    from aggopt.command import show_risk
+    from aggopt.command import show_assessments
     from aggopt.engine.folder_review import find_release, read_original
     from aggopt.job import Risk
     from aggopt.job.release_job import read_job_of_release
@@ -164,11 +164,13 @@ def risk(
     if job is None:
         _require_release(target=target, same_order=same_order, private=private)
         risks = measure_original_risk(read_original(table, loaded_job), loaded_job)
-        _print_result(risks, show_risk.print_original_risk, as_json=as_json)
+        _print_result(risks, show_assessments.print_original_risk, as_json=as_json)
         return
     both = find_release(table, masked, same_order=same_order, private=private)
     reviewed = assess_source(both, loaded_job)
-    _print_result(reviewed, show_risk.print_risk, as_json=as_json, holds=reviewed.holds)
+    _print_result(
+        reviewed, show_assessments.print_risk, as_json=as_json, holds=reviewed.holds
+    )
 
 
 def _require_release(**options: Any) -> None:
@@ -212,7 +214,7 @@ def utility(
     weighted totals, and tries whether a classifier tells the two tables apart (pMSE).
     aggopt reads folders into memory.
     """
-    from aggopt.command import show_utility
+    from aggopt.command import show_assessments
     from aggopt.engine.folder_review import find_release
     from aggopt.job.release_job import read_job_of_release
     from aggopt.pipeline.prepare.inputs import load_job
@@ -229,7 +231,7 @@ def utility(
             strata=split_words(strata),
             progress=report,
         )
-    _print_result(measured, show_utility.print_utility, as_json=as_json)
+    _print_result(measured, show_assessments.print_utility, as_json=as_json)
 
 
 def compare(
@@ -248,7 +250,7 @@ def compare(
     missing, so that aggopt cannot count.  If the releases are of several tables of the
     same people, name each table (--original) and an identifier (--person).
     """
-    from aggopt.command import show_utility
+    from aggopt.command import show_assessments
     from aggopt.release.files.output_paths import ReleaseFiles
 
     tables = [path for path in releases if path.suffix != ".json"]
@@ -272,7 +274,10 @@ def compare(
             tables, original, manifest_paths, person=person or None
         )
     _print_result(
-        comparison, show_utility.print_releases, as_json=as_json, holds=comparison.holds
+        comparison,
+        show_assessments.print_releases,
+        as_json=as_json,
+        holds=comparison.holds,
     )
 
 

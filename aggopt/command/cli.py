@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from aggopt import __version__
-from aggopt.command import console, show, show_solvers
+from aggopt.command import console, show, show_experiments
 from aggopt.command.arguments import (
     AsJson,
     Encoding,
@@ -29,15 +29,12 @@ from aggopt.command.causes import BY_SIGNAL, DONE, NO, find_exit_code, format_co
 from aggopt.command.choose import choose
 from aggopt.command.common_options import Commands
 from aggopt.command.convert import convert
-from aggopt.command.engines import EngineName
-from aggopt.command.experiment import experiment
-from aggopt.command.experiments import compare_solvers, reproduce, sweep
+from aggopt.command.experiments import compare_solvers, experiment, reproduce, sweep
 from aggopt.command.export import export, import_solution
-from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts
+from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts, monitor_signals
 from aggopt.command.log import log
-from aggopt.command.mask import mask, repeat
+from aggopt.command.mask import EngineName, mask, repeat
 from aggopt.command.report import report
-from aggopt.command.signal_watchdog import monitor_signals
 from aggopt.core import dependencies
 from aggopt.core.memory import is_lack_of_memory
 from aggopt.core.plugins.loading import is_code_file
@@ -161,7 +158,7 @@ def check(
 
 
 def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
-    from aggopt.command import show_laws
+    from aggopt.command import show_check
     from aggopt.command.check_code import check_code_file
 
     require_no_job(job)
@@ -170,7 +167,7 @@ def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
     if as_json:
         console.print_json(result.to_dict())
     else:
-        show_laws.print_laws(result)
+        show_check.print_laws(result)
     if result.broken:
         raise typer.Exit(NO)
 
@@ -182,10 +179,10 @@ def solvers(as_json: AsJson = False) -> None:
 
     if as_json:
         console.print_json(
-            {name: show_solvers.describe_solver(s) for name, s in SOLVERS.items()}
+            {name: show_experiments.describe_solver(s) for name, s in SOLVERS.items()}
         )
     else:
-        show_solvers.print_solvers(list(SOLVERS.values()))
+        show_experiments.print_solvers(list(SOLVERS.values()))
 
 
 app.command()(assess)

@@ -1,7 +1,9 @@
-"""The options --quiet and --log, which every command takes."""
+"""The options and the environment variables of every command."""
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from aggopt.command import console
-from aggopt.command.environment_variables import report_misspelt
 from aggopt.command.log import log
 from aggopt.core.regular_files import resolve_path
 from aggopt.errors import JobError
@@ -103,3 +104,30 @@ def _iter_paths(values: Iterable[Any]) -> Iterator[Path]:
             yield value
         elif isinstance(value, list):
             yield from _iter_paths(value)
+
+
+PREFIX = "AGGOPT_"
+VARIABLES = {
+    "AGGOPT_ACCEPT": "tests rewrite the files of messages that they compare",
+    "AGGOPT_DATA": "the folder of the reference tables",
+    "AGGOPT_REQUIRE_IPOPT": "tests of IPOPT fail without it",
+    "AGGOPT_SCRATCH": "the folder of a solver that runs in a process of its own",
+}
+
+
+def find_misspelt() -> Iterator[str]:
+    """Yield a sentence for each variable that nothing reads, with the nearest one."""
+    for name in sorted(os.environ):
+        if name.upper().startswith(PREFIX) and name not in VARIABLES:
+            near = get_close_matches(name.upper(), VARIABLES, n=1)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            yield (
+                f"Note: nothing reads the variable {name}. {hint}"
+                f"aggopt reads {', '.join(VARIABLES)}."
+            )
+
+
+def report_misspelt() -> None:
+    """Print these sentences on standard error."""
+    for sentence in find_misspelt():
+        console.print_note(sentence)

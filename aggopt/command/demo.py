@@ -87,7 +87,7 @@ def _compare_patients(
     }
     with Staging() as staging:  # mode 0600: it shows the originals
         staging.write(
-            picture, lambda to: draw(original, release.masked.matrix(), names, to)
+            picture, lambda to: draw_demo(original, release.masked.matrix(), names, to)
         )
         written = release.staged(folder / "patients.csv", overwrite=overwrite)
         files = console.publish_files(written)
@@ -95,7 +95,9 @@ def _compare_patients(
     return DemoResult(release, measured, files, picture)
 
 
-def draw(original: Floats, masked: Floats, names: tuple[str, ...], to: Path) -> None:
+def draw_demo(
+    original: Floats, masked: Floats, names: tuple[str, ...], to: Path
+) -> None:
     """Draw each attribute's original values against its masked ones, one panel each."""
     from aggopt.release.figures.figure import label_axes, make_panels
     from aggopt.release.figures.records import draw_against

@@ -1,14 +1,14 @@
-"""The commands of experiments: `compare-solvers`, `sweep` and `reproduce`."""
+"""The commands `compare-solvers`, `sweep`, `reproduce` and `experiment`."""
 
 import tomllib
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aggopt.command import console, show_solvers
+from aggopt.command import console, show_experiments
 from aggopt.command.arguments import (
     AsJson,
     JobFile,
@@ -18,9 +18,14 @@ from aggopt.command.arguments import (
     parse_numbers,
     split_words,
 )
+from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
+from aggopt.core.plural import plural
 from aggopt.data.formats.registry import name_suffixes
 from aggopt.errors import JobError
+
+if TYPE_CHECKING:
+    from aggopt.experiments.experiment import Experiment
 
 Alphas = Annotated[str, typer.Option(help="Values of alpha: 0.2,0.5.")]
 Deltas = Annotated[
@@ -80,7 +85,7 @@ def compare_solvers(
     if as_json:
         console.print_json({row.solver: row.to_dict() for row in rows})
     else:
-        show_solvers.print_comparison(rows)
+        show_experiments.print_comparison(rows)
 
 
 def sweep(
@@ -133,7 +138,7 @@ def sweep(
     if as_json:
         console.print_json(files.to_dict())
     else:
-        show_solvers.print_sweep(files.points, files.files)
+        show_experiments.print_sweep(files.points, files.files)
 
 
 def reproduce(
@@ -161,7 +166,7 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Compute published tables again, of their data or of yours, and print both."""
-    from aggopt.command import show_reproduced
+    from aggopt.command import show_experiments
     from aggopt.experiments.reproduce import reproduce as reproduce_study
 
     data_columns = {
@@ -172,13 +177,13 @@ def reproduce(
         has_options = (
             table is not None or data is not None or any(data_columns.values())
         )
-        show_reproduced.print_studies(has_options=has_options, json=as_json)
+        show_experiments.print_studies(has_options=has_options, json=as_json)
         return
     with console.track_progress(quiet=as_json) as report:
         cells = list(
             reproduce_study(study, table, data=data, **data_columns, progress=report)
         )
-    show_reproduced.print_study(study, cells, json=as_json)
+    show_experiments.print_study(study, cells, json=as_json)
 
 
 def _parse_setting(stated: str) -> tuple[str, list[Any]]:
@@ -195,3 +200,102 @@ def _parse_value(word: str) -> Any:
         return tomllib.loads(f"value = {word}")["value"]
     except tomllib.TOMLDecodeError:
         return word
+
+
+ENDINGS = (".csv", ".parquet")
+NUMBERS = ("k", "seed", "objective", "gap", "linkage", "pil")
+
+
+Grid = Annotated[Path, typer.Argument(metavar="GRID", help="The grid, a TOML file.")]
+Rows = Annotated[Path, typer.Option(help="The file for the rows: .csv or .parquet.")]
+GridJobs = Annotated[
+    int | None,
+    typer.Option(
+        help="Number of processes; -1 is one per core. Default: that of GRID."
+    ),
+]
+
+
+def experiment(
+    grid: Grid,
+    out: Rows,
+    trust: Trust,
+    jobs: GridJobs = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run all cells of GRID, and write a row for each cell and attribute to OUT.
+
+    GRID has tables, roles, settings, seeds, time_limit, jobs and cache, as in
+    docs/experiments.md; paths are relative to GRID.  The row of a cell that fails has
+    the reason, and the exit code is then 1.  With a cache, finished cells are kept if
+    you interrupt: run the command again to continue.
+    """
+    from aggopt.experiments.experiment import experiment as run_experiment
+    from aggopt.experiments.grid import GridFile
+    from aggopt.release.files.staging import check_places
+
+    _require_ending(out)
+    grid_file = GridFile.read(grid)
+    inputs = (grid, *grid_file.tables.values())
+    check_places(out, overwrite=overwrite, inputs=inputs)
+    settings = {**grid_file.said} if jobs is None else {**grid_file.said, "jobs": jobs}
+    cache = settings.get("cache")
+    interrupts.outcome = (
+        "name a cache in GRID to go on another time"
+        if cache is None
+        else f"cells that are done are kept in {cache}"
+    )
+    with console.track_progress(quiet=as_json) as report:
+        rows = run_experiment(
+            dict(grid_file.tables),
+            **settings,
+            on_error="row",
+            trust=trust,
+            progress=report,
+        )
+        write = rows.to_csv if out.suffix.lower() == ".csv" else rows.to_parquet
+        with interrupts.announce_result(f"{out.name} is written"):
+            write(out, overwrite=overwrite)
+    failed = len(rows.failures)
+    if as_json:
+        console.print_json({"file": str(out), "rows": len(rows), "failed": failed})
+    else:
+        _print_rows(rows)
+        console.print_line(f"Rows: {out}, {plural(len(rows), 'row')}")
+    if failed:
+        raise typer.Exit(NO)
+
+
+def _print_rows(found: "Experiment") -> None:
+    """Print the first rows, and why cells failed, each reason once."""
+    header, rows = found.first_rows
+    cell = [name for name in header if name in found.cell_columns]
+    shown = [name for name in header if name != "error"]
+    named = [dict(zip(header, row, strict=True)) for row in rows]
+    for row in named:
+        if row.get("error"):
+            row["status"] = "failed"
+    console.print_line(found.verdict)
+    console.print_table(
+        shown,
+        [[row.get(name, "") for name in shown] for row in named],
+        title="The first rows" if len(found) > len(rows) else "All rows",
+        right=[j for j, name in enumerate(shown) if name in NUMBERS],
+        keys=len(cell) + ("attribute" in shown),
+    )
+    by_message: dict[str, list[str]] = {}
+    for row in found.failures:
+        of = ", ".join(f"{name} = {row[name]}" for name in cell)
+        by_message.setdefault(str(row["message"]), []).append(f"({of})")
+    for message, cells in by_message.items():
+        console.print_line(f"{', '.join(cells)} failed: {message}")
+
+
+def _require_ending(out: Path) -> None:
+    """Refuse a file that no rows are written to."""
+    if out.suffix.lower() not in ENDINGS:
+        raise JobError(
+            f"{out.name} ends in neither {' nor '.join(ENDINGS)}.",
+            fix="give it one of these endings.",
+        )

@@ -3,14 +3,21 @@
 What a handler raises while an object dies, or within a callback of a C library, is
 printed and forgotten.  So the command also notes that Ctrl-C came, and looks at the
 note at each step, before files appear, and at its end.
+
+Signals that come while a solver does not return to Python: Python runs a handler
+between its own instructions, and a library may take minutes for one of them.  The
+number of each signal is written to a pipe at once.  The guardian reads it and hands it
+on to a thread, which ends the process if no handler ran.  If a library keeps the
+interpreter's lock, that thread cannot run either, and the guardian kills the process.
 """
 
 import os
 import select
 import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
 from types import FrameType
@@ -18,7 +25,7 @@ from types import FrameType
 from aggopt.command.causes import BY_SIGNAL
 from aggopt.command.log import log
 from aggopt.core import guardian
-from aggopt.core.deferred_signals import RESULT, Result
+from aggopt.core.deferred_signals import RESULT, DeferredSignals, Result
 from aggopt.release.files.staging import remove_staged
 
 EXIT = BY_SIGNAL + signal.SIGINT
@@ -172,3 +179,63 @@ def _format_sentence(why: str, outcome: str) -> bytes:
 
 
 interrupts = Interrupts()
+
+
+GRACE = 1.0  # seconds in which Python runs a handler, unless a library keeps it
+STEP = 0.02  # seconds between looks at whether one ran
+
+
+@contextmanager
+def monitor_signals(
+    handled_at: Mapping[int, float], end: Callable[[int], None], grace: float = GRACE
+) -> Iterator[None]:
+    """Call `end`, from a thread, with each signal that no handler takes in time.
+
+    `handled_at` says when the handler of a signal last ran, by time.monotonic().  While
+    files are named, or are there, nothing is ended: signals wait then.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # which alone may say where numbers are written
+        return
+    reads, forward = os.pipe()
+    wakeups, written = os.pipe()
+    os.set_blocking(written, False)
+    os.set_blocking(forward, False)
+    if guardian.start(wakeups, forward):
+        numbers = reads
+        os.close(wakeups)
+        os.close(forward)
+    else:  # the thread reads what Python writes
+        numbers = wakeups
+        os.close(reads)
+        os.close(forward)
+    over = threading.Event()
+    before = signal.set_wakeup_fd(written, warn_on_full_buffer=False)
+
+    def handle_signals() -> None:
+        while number := os.read(numbers, 1):
+            came = time.monotonic()
+            while _is_lost(number[0], handled_at, came - grace) and not over.wait(STEP):
+                if time.monotonic() > came + grace:
+                    end(number[0])
+                    break
+            guardian.send_message("confirmed")
+        os.close(numbers)
+
+    threading.Thread(target=handle_signals, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        os.close(written)
+        guardian.stop()
+
+
+def _is_lost(number: int, handled_at: Mapping[int, float], since: float) -> bool:
+    """Whether a signal reached no handler, and does not wait for files either.
+
+    A handler may run before the thread reads what it was called with.
+    """
+    waits = isinstance(signal.getsignal(number), DeferredSignals)
+    return not waits and number in handled_at and handled_at[number] < since

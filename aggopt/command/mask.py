@@ -1,7 +1,11 @@
 """The commands that write a release: of a table, of a folder, or once more."""
 
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,21 +19,42 @@ from aggopt.command.arguments import (
     TableOrParts,
     Trust,
 )
-from aggopt.command.engines import (
-    EngineName,
-    Jobs,
-    Resume,
-    Scheduler,
-    Workers,
-    mask_folder,
-    require_fresh,
-)
+from aggopt.command.interrupt import NO_RELEASE, RELEASED, interrupts
 from aggopt.command.report import Report
+from aggopt.errors import JobError
+
+if TYPE_CHECKING:
+    from aggopt.engine.folder_release import FolderRelease
+    from aggopt.job import Job
 
 PARTS = (
     "add --engine local, which masks folders and patterns of .parquet files; `aggopt "
     "convert` makes them of CSV files."
 )
+
+
+EngineName = Annotated[
+    str | None,
+    typer.Option("--engine", help="The engine of a folder: local or dask."),
+]
+Jobs = Annotated[int | None, typer.Option(help="Processes of the engine local.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(help="Processes that the engine dask starts on this machine."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="A Dask scheduler that runs already: tls://HOST:8786."
+    ),
+]
+Resume = Annotated[
+    bool | None,
+    typer.Option(
+        "--resume/--discard",
+        help="Continue an engine's run that ended early, or remove its files.",
+    ),
+]
 
 
 def mask(
@@ -66,7 +91,7 @@ def mask(
     from aggopt.engine.storage.input_parts import require_one_file
     from aggopt.pipeline.mask import mask as mask_table
     from aggopt.release.files.output_paths import ReleaseFiles
-    from aggopt.release.files.type_support import require_types
+    from aggopt.release.files.type_support import require_unchanged_types
 
     engine_options = {
         "name": engine,
@@ -83,7 +108,7 @@ def mask(
     places, roles = ReleaseFiles.beside(out, private, report), loaded_job.released_roles
     names = (*roles.published, *roles.unit)
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
-    require_types(out, table, loaded_job.roles.as_they_are, loaded_job.input)
+    require_unchanged_types(out, table, loaded_job.roles.as_they_are, loaded_job.input)
     with console.track_progress(quiet=as_json) as on_progress:
         release = mask_table(table, loaded_job, progress=on_progress, trust=trust)
         files = console.publish_files(
@@ -122,3 +147,68 @@ def repeat(
             release.staged(out, overwrite=overwrite, private=private, again=written)
         )
     show.print_finished(release, files, as_json=as_json)
+
+
+def require_fresh(overwrite: bool, private: Path | None, report: Path | None) -> None:
+    """Refuse options that are for the files of a table in memory.
+
+    Raises
+    ------
+    JobError
+        A folder is never overwritten, and its key lies beside it.
+    """
+    options = {"--overwrite": overwrite, "--private": private, "--report": report}
+    for option, value in options.items():
+        if value:
+            raise JobError(
+                f"{option} is for a table in memory, and an engine writes a folder.",
+                fix="leave it out: name a new folder; OUT.private appears beside it.",
+            )
+
+
+def mask_folder(
+    folder: Path, job: "Job", to: Path, trust: list[Path], *, as_json: bool
+) -> None:
+    """Mask a folder, and print the release and its certificates."""
+    from aggopt.engine.mask import mask
+
+    with (
+        _explain_resuming(to),
+        console.track_progress(quiet=as_json) as report,
+        interrupts.announce_result(RELEASED),
+    ):
+        release = mask(folder, job, out=to, progress=report, trust=trust)
+    if as_json:
+        console.print_json(_map_paths(release) | release.manifest)
+    else:
+        show.print_folder_release(release)
+
+
+@contextmanager
+def _explain_resuming(to: Path) -> Iterator[None]:
+    """Say of a command that a signal ends where its work is, and how it goes on."""
+    resume = shlex.join(["aggopt", *_remove_resume(sys.argv[1:]), "--resume"])
+    interrupts.outcome = f"no release was written; go on with {resume}"
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        from aggopt.engine.runs.abandoned_runs import find_kept_runs
+
+        folders = " and ".join(map(str, find_kept_runs(to)))
+        interrupts.outcome = NO_RELEASE
+        if folders:
+            interrupts.advice = (
+                f"{NO_RELEASE}; what was done is kept in {folders}, which hold "
+                f"originals. Go on with it: {resume}. "
+                "Or begin anew: --discard removes it."
+            )
+        raise
+
+
+def _remove_resume(words: list[str]) -> list[str]:
+    return [word for word in words if word not in ("--resume", "--discard")]
+
+
+def _map_paths(release: "FolderRelease") -> dict[str, object]:
+    at = {"folder": str(release.path), "private": str(release.private)}
+    return {"files": at}

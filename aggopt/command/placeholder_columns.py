@@ -24,7 +24,7 @@ from aggopt.job.roles import Roles
 from aggopt.pipeline.partition.methods import (
     read_confidential as read_confidential,
 )
-from aggopt.pipeline.validate.missing_values import require_values
+from aggopt.pipeline.validate.missing_values import require_present_values
 
 RoleOf = Mapping[str, str]  # field of the roles that names each column, the first
 NAMES, NUMBERS = "names", "numbers"
@@ -128,7 +128,7 @@ def _check_columns(data: pa.Table, job: Job) -> None:
     table = Table.of(data, job.roles, job.attributes, missing=job.missing)
     if job.roles.quasi_identifier:
         if job.privacy.k <= len(table.frame):
-            require_values(table, table.matrix(), job)
+            require_present_values(table, table.matrix(), job)
         table.encode(job.partition.weights)
     read_confidential(table, job, job.input.decimal)
 

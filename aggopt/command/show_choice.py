@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from aggopt.command import console
 from aggopt.command.console import print_line, print_table
-from aggopt.command.show_solvers import format_figure
+from aggopt.command.show_experiments import format_cell
 from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ def _format_point(point: "ChoicePoint") -> list[str]:
     gaps = point.groups_gap, point.gap
     shares = (*gaps, point.il, point.pil, point.linkage, point.linkage_limit, point.si)
     return [
-        *(format_figure(None if s is None else 100 * s, ".1f") for s in shares),
-        format_figure(point.seconds, ".1f"),
+        *(format_cell(None if s is None else 100 * s, ".1f") for s in shares),
+        format_cell(point.seconds, ".1f"),
     ]
 
 

@@ -38,7 +38,7 @@ class SweepFiles:
     def draw(self) -> None:
         """Draw the points, once."""
         if self.points and not self.is_drawn:
-            draw(self.points, self.picture)
+            draw_sweep(self.points, self.picture)
             self.is_drawn = True
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def open_sweep_files(
         ) from None
 
 
-def draw(points: Sequence[SweepPoint], to: Path) -> None:
+def draw_sweep(points: Sequence[SweepPoint], to: Path) -> None:
     """Draw loss against linkage, the points that no other beats joined by a line."""
     from aggopt.release.figures.figure import label_axes, make_panels
     from aggopt.release.figures.tradeoff import add_series_legend, draw_tradeoff

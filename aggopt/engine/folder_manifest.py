@@ -11,7 +11,7 @@ from aggopt.engine.reduce.certificates import GROUPS, FolderCertificates
 from aggopt.engine.runs.journal import PACKAGES
 from aggopt.engine.state.run_state import BlockState
 from aggopt.engine.steps.weights import describe_folder_weights
-from aggopt.engine.storage.input_parts import find_first_records
+from aggopt.engine.storage.input_parts import count_records_before
 from aggopt.engine.storage.scratch_files import load_state
 from aggopt.job import Job, P3m
 from aggopt.pipeline.aggregate import margins
@@ -84,7 +84,7 @@ def _describe_input(proofs: FolderCertificates, config: BlockState) -> dict[str,
         "job": config.job.model_dump(mode="json", by_alias=True),
         "code": [origin.to_dict() for origin in config.job.code],
         "input": {
-            "files": sorted(find_first_records(config.pieces)),
+            "files": sorted(count_records_before(config.pieces)),
             "records": sum(piece.records for piece in config.pieces),
         },
         "order": SHUFFLED,

@@ -19,7 +19,7 @@ from aggopt.data.table import Table
 from aggopt.engine.runs.journal import make_private_path
 from aggopt.engine.storage.input_parts import (
     InputFolder,
-    find_first_records,
+    count_records_before,
     is_folder_or_pattern,
 )
 from aggopt.engine.storage.manifest_file import (
@@ -170,7 +170,7 @@ class TwoFolders:
     def _released_numbers(self) -> I64:
         """The place of each original record in the release, -1 if it has none."""
         self._require_same()
-        firsts = find_first_records(self._originals.pieces)
+        firsts = count_records_before(self._originals.pieces)
         result, before = np.full(self._originals.records, -1), 0
         for path in sorted(self._key_folder.glob("key-*.parquet")):
             try:
@@ -220,7 +220,7 @@ class TwoFolders:
         stated = read_manifest_or_none(self._manifest, "input")
         parts = self._originals
         counts = {
-            "files": sorted(find_first_records(parts.pieces)),
+            "files": sorted(count_records_before(parts.pieces)),
             "records": parts.records,
         }
         if stated != counts:

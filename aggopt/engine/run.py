@@ -49,7 +49,10 @@ from aggopt.engine.steps.global_programs import (
 from aggopt.engine.steps.merge_small_strata import add_merged_strata
 from aggopt.engine.steps.missing_plan import add_published_moments, choose_buckets
 from aggopt.engine.steps.strata import merge_strata_counts
-from aggopt.engine.steps.value_bounds import require_numbers, require_values
+from aggopt.engine.steps.value_bounds import (
+    require_feasible_bounds,
+    require_numbers_with_bounds,
+)
 from aggopt.engine.steps.weights import add_merging_for_dominance, compute_mean_weight
 from aggopt.engine.steps.write import (
     choose_file_count,
@@ -64,10 +67,10 @@ from aggopt.engine.storage.manifest_file import write_manifest
 from aggopt.engine.storage.scratch_files import remove_steps, save_state
 from aggopt.engine.supported_settings import (
     PARTITION,
-    require_kept,
+    require_keepable_requirements,
     require_records,
-    require_supported,
-    require_types,
+    require_supported_job,
+    require_supported_schema,
 )
 from aggopt.job import Job, Recommended
 from aggopt.release.audit.audit import Audit
@@ -89,13 +92,13 @@ def mask_parts(
     `secret` is the secret of a release that is to be made again.  Raises as
     `aggopt.engine.mask.mask_folder`.
     """
-    require_supported(job)
+    require_supported_job(job)
     job, reasons = add_merging_for_dominance(set_block_partition(job))
-    require_kept(job)
+    require_keepable_requirements(job)
     on_progress("footers", 0.0)
     parts = InputFolder.of(pattern)
     job.roles.check(parts.schema.names)
-    require_types(parts.schema, job)
+    require_supported_schema(parts.schema, job)
     require_records(parts.records, job.privacy.k)
     private = make_private_path(out)
     require_no_file(out)
@@ -206,7 +209,7 @@ def _add_levels(run: _Run, config: RunState, schema: pa.Schema) -> RunState:
     if config.dates:
         run.each("dates", len(config.pieces), config)
     levels = add_levels(add_clocks(config), schema)
-    require_numbers(levels, schema)
+    require_numbers_with_bounds(levels, schema)
     return levels
 
 
@@ -220,7 +223,7 @@ def _partition_parts(
     config = add_weighted_levels(replace(config, mean_weight=mean))
     moments, sample = read_summary(config)
     scale = moments.scale
-    require_values(config, schema, scale, moments.n)
+    require_feasible_bounds(config, schema, scale, moments.n)
     Z = compute_block_coordinates(sample, config, scale)
     tree = SplitTree.of(Z, count_tree_levels(n, config.job.engine.block))
     config = replace(

@@ -25,7 +25,7 @@ SOLVER = "lagrangian"
 CATEGORIES = ("plurality", "frequencies")
 
 
-def require_supported(job: Job) -> None:
+def require_supported_job(job: Job) -> None:
     """Refuse what needs all records at once, or is not built for blocks.
 
     Raises
@@ -46,7 +46,7 @@ def find_unsupported(job: Job) -> Iterator[JobError]:
         )
 
 
-def require_kept(job: Job) -> None:
+def require_keepable_requirements(job: Job) -> None:
     """Refuse a job whose promises nothing keeps, as groups of blocks do by merging.
 
     Raises
@@ -182,7 +182,7 @@ def _list_unsupported_shifts(p3m: P3m) -> Iterator[tuple[str, str]]:
         )
 
 
-def require_types(schema: pa.Schema, job: Job) -> None:
+def require_supported_schema(schema: pa.Schema, job: Job) -> None:
     """Refuse quasi-identifiers of other types, by the schema of the files.
 
     Raises

@@ -32,7 +32,7 @@ from aggopt.job._partition import OwnGrouping, Partition, Recommended
 from aggopt.job._privacy import Privacy, require_counted
 from aggopt.job._section import Input, Output
 from aggopt.job._strata import Strata, require_strata
-from aggopt.job._units import Units, require_units
+from aggopt.job._units import Units, require_units_section
 from aggopt.job.engine_section import Engine, require_engine
 from aggopt.job.measures_section import Measures
 from aggopt.job.risk_section import Risk
@@ -72,7 +72,7 @@ class Sampling(Section):
     dominance: float = Field(default=0.6, gt=0, le=1, allow_inf_nan=False, strict=True)
 
 
-def require_weights(weights: Sampling, roles: Roles, strata: Strata) -> None:
+def require_weights_section(weights: Sampling, roles: Roles, strata: Strata) -> None:
     """Refuse settings of weights that cannot be satisfied.
 
     Raises
@@ -202,9 +202,9 @@ class Sections(Section):
             with naming(f"[attributes.{name}]"):
                 attribute.require()
         require_strata(self.strata, self.roles, self.attributes)
-        require_units(self.units, self.roles, self.privacy)
+        require_units_section(self.units, self.roles, self.privacy)
         require_engine(self.engine)
-        require_weights(self.weights, self.roles, self.strata)
+        require_weights_section(self.weights, self.roles, self.strata)
         self.risk.require(self.roles)
         require_counted(self.privacy, self.risk.by(self.roles).weight)
         require_solvers(self.privacy, self.partition, self.aggregation)

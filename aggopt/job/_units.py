@@ -31,7 +31,7 @@ class Units(Section):
         return 0 < len(self.attributes) < len(roles.quasi_identifier)
 
 
-def require_units(units: Units, roles: Roles, privacy: Privacy) -> None:
+def require_units_section(units: Units, roles: Roles, privacy: Privacy) -> None:
     """Refuse settings of units that cannot be satisfied.
 
     Raises

@@ -55,11 +55,11 @@ class Plots:
 
         If k was required within blocks of attributes, it has a panel for each block.
         """
-        from aggopt.release.figures.release_pictures import draw_groups
+        from aggopt.release.figures.release_pictures import draw_group_sizes
 
         audit = self._audit
         counts = (audit.whole,) if audit.scope == "combination" else audit.blocks
-        return draw_groups([self._sizes(count) for count in counts], audit.k)
+        return draw_group_sizes([self._sizes(count) for count in counts], audit.k)
 
     def _sizes(self, count: Count) -> "Sizes":
         from aggopt.release.figures.release_pictures import Sizes

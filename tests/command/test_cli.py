@@ -17,7 +17,7 @@ from tables import ROLES_AND_K, people, put_partitioner, smallest
 from aggopt import __version__
 from aggopt import job as job_module
 from aggopt.command import cli, show
-from aggopt.command.environment_variables import VARIABLES
+from aggopt.command.common_options import VARIABLES
 from aggopt.pipeline.finish import evaluate
 from aggopt.pipeline.partition import partition_table as partition_step
 from aggopt.release import release as release_module

@@ -88,7 +88,7 @@ def test_demo_as_json(here, aggopt, monkeypatch) -> None:
 
 
 def test_sweep_as_json(here, aggopt, monkeypatch) -> None:
-    monkeypatch.setattr(sweep_files, "draw", lambda *_: None)
+    monkeypatch.setattr(sweep_files, "draw_sweep", lambda *_: None)
     how = '[aggregation]\nmethod = "p3m"\nsolver = "lagrangian"\n'
     (here / "job.toml").write_text(JOB + how)
     grid = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--out", "s")

@@ -242,7 +242,7 @@ def test_the_picture_says_what_its_risk_is(blocks, says, tmp_path, monkeypatch):
         "savefig",
         lambda self, *a, **k: (drawn.append(self), save(self, *a, **k)),
     )
-    sweep_files.draw(points, tmp_path / "s.png")
+    sweep_files.draw_sweep(points, tmp_path / "s.png")
     panel = drawn[0].axes[0]
     assert panel.get_xlabel().endswith(says)
     places = panel.collections[0].get_offsets()
@@ -255,14 +255,14 @@ def test_the_picture_tells_apart_what_is_kept(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: drawn.append(self))
     monkeypatch.setattr(sweep_files.Staging, "commit", lambda *a, **k: None)
-    sweep_files.draw(points, tmp_path / "s.png")
+    sweep_files.draw_sweep(points, tmp_path / "s.png")
     panel = drawn[0].axes[0]
     named = [text.get_text() for text in panel.get_legend().get_texts()]
     assert named == ["covariance kept", "variance kept"]
     for shown, statistic in zip(panel.collections, BOTH[::-1], strict=True):
         own = [[100 * p.linkage, 100 * p.pil] for p in points if p.keep == statistic]
         assert np.asarray(shown.get_offsets()) == pytest.approx(np.array(own))
-    sweep_files.draw(points[::2], tmp_path / "s.png")
+    sweep_files.draw_sweep(points[::2], tmp_path / "s.png")
     assert drawn[1].axes[0].get_legend() is None
 
 

@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 
-from aggopt.command.signal_watchdog import monitor_signals
+from aggopt.command.interrupt import monitor_signals
 from aggopt.core.deferred_signals import DeferredSignals
 
 NUMBER, LAST = signal.SIGTERM, signal.SIGHUP

@@ -5,7 +5,10 @@ import pytest
 from folders import ROLES, job
 from refusals import refused
 
-from aggopt.engine.supported_settings import require_supported, require_types
+from aggopt.engine.supported_settings import (
+    require_supported_job,
+    require_supported_schema,
+)
 from aggopt.errors import JobError, TableError
 
 WITH_MORE = {
@@ -129,7 +132,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         f"{fix}{ELSEWHERE}.",
         JobError,
     ):
-        require_supported(job(**sections))
+        require_supported_job(job(**sections))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +171,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
     ],
 )
 def test_what_blocks_can_do_is_not_refused(sections):
-    require_supported(job(**sections))
+    require_supported_job(job(**sections))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +181,7 @@ def test_what_blocks_can_do_is_not_refused(sections):
 )
 def test_distances_that_may_be_kept_exactly_are_refused(asked):
     with pytest.raises(JobError, match="kept exactly"):
-        require_supported(job(aggregation=P3M | asked))
+        require_supported_job(job(aggregation=P3M | asked))
 
 
 def test_what_is_no_category_is_refused_before_it_is_read():
@@ -192,4 +195,4 @@ def test_what_is_no_category_is_refused_before_it_is_read():
         "--engine out, which does it of a table that fits memory.",
         TableError,
     ):
-        require_types(schema, job())
+        require_supported_schema(schema, job())

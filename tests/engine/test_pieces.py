@@ -16,7 +16,7 @@ from aggopt.engine.storage import input_parts as pieces
 from aggopt.engine.storage.file_schemas import find_common_type
 from aggopt.engine.storage.input_parts import (
     InputFolder,
-    find_first_records,
+    count_records_before,
     list_files,
 )
 from aggopt.errors import TableError
@@ -233,15 +233,15 @@ def test_files_of_one_name_in_several_folders_are_told_apart(tmp_path):
         put(tmp_path / name, persons(5 + number), persons(3))
     several = InputFolder.of(f"{tmp_path}/*/*.parquet").pieces
     names = ["x/in-0.parquet", "x/in-1.parquet", "y/in-0.parquet", "y/in-1.parquet"]
-    assert find_first_records(several) == dict(zip(names, [0, 5, 8, 14], strict=True))
+    assert count_records_before(several) == dict(zip(names, [0, 5, 8, 14], strict=True))
     alone = InputFolder.of(tmp_path / "y").pieces
-    assert find_first_records(alone) == {"in-0.parquet": 0, "in-1.parquet": 6}
+    assert count_records_before(alone) == {"in-0.parquet": 0, "in-1.parquet": 6}
 
 
 def test_a_file_is_named_once_for_all_its_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "PIECE", 10)
     folder = put(tmp_path / "in", persons(30), persons(7), rows=10)
-    assert find_first_records(InputFolder.of(folder).pieces) == {
+    assert count_records_before(InputFolder.of(folder).pieces) == {
         "in-0.parquet": 0,
         "in-1.parquet": 30,
     }

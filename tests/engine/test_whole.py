@@ -8,7 +8,7 @@ from folders import QUASI, job, masked, persons, put, read
 from aggopt.engine import run
 from aggopt.engine.state.split_tree import merge_leaves
 from aggopt.engine.steps import global_confidential as whole
-from aggopt.engine.supported_settings import require_supported
+from aggopt.engine.supported_settings import require_supported_job
 from aggopt.errors import PrivacyError
 from aggopt.privacy import distinct_l, t_closeness
 from aggopt.privacy.value_levels import assign_levels
@@ -114,4 +114,4 @@ def test_nothing_of_all_records_is_asked_of_values_that_groups_count():
         job(privacy={"l": 2, "p": 2, "repair": "merge"})
     )
     assert whole.needs_global_values(job(privacy=CLOSE))
-    require_supported(job(privacy=CLOSE))
+    require_supported_job(job(privacy=CLOSE))

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from aggopt.aggregate import mean, p3m
-from aggopt.command import show_reproduced
+from aggopt.command import show_experiments
 from aggopt.command.cli import app
 from aggopt.errors import AggoptError, JobError, TableError, UnknownNameError
 from aggopt.experiments import reproduce as methods
@@ -207,13 +207,13 @@ def test_it_is_said_how_many_agree_and_how_far_others_are_off() -> None:
         Reproduced(table, PublishedCell("", "", 3, printed=printed), ours)
         for printed, ours in (("4.70", 4.7), ("4.7", 4.5), ("2/3", "2/2"), (None, 9.0))
     ]
-    said = show_reproduced._count_agreements(cells)
+    said = show_experiments._count_agreements(cells)
     assert said == "Equal to print: 1 of 3 figures; the largest difference is 0.2."
     assert (
-        show_reproduced._count_agreements(cells[2:3])
+        show_experiments._count_agreements(cells[2:3])
         == "Equal to print: 0 of 1 figure."
     )
-    assert show_reproduced._count_agreements(cells[3:]) == ""
+    assert show_experiments._count_agreements(cells[3:]) == ""
 
 
 def test_progress_is_told() -> None:

@@ -12,13 +12,13 @@ from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableErro
 from aggopt.pipeline.prepare.defaults import add_dominance_repair, add_repair_for_search
 from aggopt.pipeline.prepare.record_requests import read_requests
 from aggopt.pipeline.validate.distance_requests import require_all_read
-from aggopt.pipeline.validate.missing_values import require_values
+from aggopt.pipeline.validate.missing_values import require_present_values
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 from aggopt.pipeline.validate.sampling_weights import require_weighed
 from aggopt.pipeline.validate.solver_answers import require_solved
 from aggopt.pipeline.validate.strata import (
     LESS,
-    require_kept,
+    require_satisfiable_strata,
     require_two_groups_per_stratum,
     require_values_in_strata,
     require_within,
@@ -65,7 +65,7 @@ def test_a_stratum_alone_is_called_one() -> None:
         LESS,
         InfeasibleInputError,
     ):
-        require_kept([held], ONE, True)
+        require_satisfiable_strata([held], ONE, True)
     asked = job(roles={"stratum": ["s"]}, missing={"policy": "fill"})
     frame = FRAME.assign(a=FRAME["a"].where(FRAME.index == 0))
     own = table(asked, frame)
@@ -183,12 +183,12 @@ def test_promises_need_confidential_attributes_and_a_search_gets_a_repair() -> N
 
 def test_attributes_without_holes_have_as_many_values_as_there_are_records() -> None:
     own = table(job())
-    require_values(own, own.matrix(), job(k=8))
+    require_present_values(own, own.matrix(), job(k=8))
     holed = FRAME["a"].where(FRAME.index > 4)
     asked = job(k=3, missing={"policy": "patterns"})
     own = table(asked, FRAME.assign(a=holed))
     with pytest.raises(InfeasibleInputError, match="'a' has 2 values that are not"):
-        require_values(own, own.matrix(), asked)
+        require_present_values(own, own.matrix(), asked)
 
 
 def test_columns_of_wishes_are_read_by_what_the_job_shifts() -> None:

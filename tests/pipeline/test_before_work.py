@@ -15,7 +15,7 @@ from aggopt.pipeline.prepare.defaults import set_category_method
 from aggopt.pipeline.prepare.prepared_table import find_constant
 from aggopt.pipeline.validate import preflight_checks as checks
 from aggopt.pipeline.validate.block_settings import (
-    require_numbers,
+    require_numeric_blocks,
     require_one_at_a_time,
 )
 from aggopt.pipeline.validate.categories import require_category_settings
@@ -23,7 +23,7 @@ from aggopt.pipeline.validate.missing_values import (
     require_covered,
     require_patterns,
     require_present_together,
-    require_values,
+    require_present_values,
 )
 
 FRAME = pd.DataFrame(
@@ -177,15 +177,15 @@ def test_a_method_that_orders_numbers_is_given_no_category() -> None:
     one = asked("a", "s", partition={"method": "univariate"})
     table = table_of(plain)
     for job in (plain, ordering):
-        require_numbers(job, table, ((0, 1),))
-    require_numbers(one, table, ((0,),))
+        require_numeric_blocks(job, table, ((0, 1),))
+    require_numeric_blocks(one, table, ((0,),))
     with refused(
         "univariate orders numbers, and 's' is nominal.",
         'choose method = "mdav", "local_search" or another that takes several '
         "attributes.",
         JobError,
     ):
-        require_numbers(one, table, ((0,), (1,)))
+        require_numeric_blocks(one, table, ((0,), (1,)))
 
 
 def test_categories_are_published_of_tables_that_have_some() -> None:
@@ -238,7 +238,7 @@ def test_attributes_with_too_few_values_are_refused(frame, section, said) -> Non
     job = asked("a", "b", "s", **PATTERNS, **section)
     table = table_of(job, frame)
     if said is None:
-        require_values(table, table.matrix(), job)
+        require_present_values(table, table.matrix(), job)
         return
     name, count, why, least = said
     with refused(
@@ -247,7 +247,7 @@ def test_attributes_with_too_few_values_are_refused(frame, section, said) -> Non
         "drop it, as identifier, or choose a smaller k.",
         InfeasibleInputError,
     ):
-        require_values(table, table.matrix(), job)
+        require_present_values(table, table.matrix(), job)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,10 @@ import pytest
 from aggopt.data.formats.registry import FORMATS
 from aggopt.errors import TableError
 from aggopt.job import Input
-from aggopt.release.files.type_support import require_supported, require_types
+from aggopt.release.files.type_support import (
+    require_supported_table,
+    require_unchanged_types,
+)
 
 WHOLE = 2**53
 HELD = {
@@ -30,9 +33,9 @@ HELD = {
 
 
 def test_what_such_files_hold_passes() -> None:
-    require_supported(pa.table(HELD), FORMATS[".sav"])
+    require_supported_table(pa.table(HELD), FORMATS[".sav"])
     spans = pa.table({"span": pa.array([1], pa.duration("s"))})
-    require_supported(spans, FORMATS[".xlsx"])
+    require_supported_table(spans, FORMATS[".xlsx"])
 
 
 def test_other_types_are_named_with_their_columns() -> None:
@@ -42,7 +45,7 @@ def test_other_types_are_named_with_their_columns() -> None:
         "price": [Decimal("1.5"), None],
     }
     with pytest.raises(TableError) as refused:
-        require_supported(pa.table({**HELD, **other}), FORMATS[".dta"])
+        require_supported_table(pa.table({**HELD, **other}), FORMATS[".dta"])
     assert str(refused.value) == (
         "Columns of types that a .dta file does not have: 'span' (duration[s]), 'here' "
         "(timestamp[us, tz=UTC]), 'price' (decimal128(2, 1)).\nTo fix: make them "
@@ -59,7 +62,7 @@ def test_numbers_that_would_be_rounded_or_are_infinite_are_refused() -> None:
         "d": [float("-inf"), None],
     }
     with pytest.raises(TableError) as refused:
-        require_supported(pa.table({**HELD, **large}), FORMATS[".xpt"])
+        require_supported_table(pa.table({**HELD, **large}), FORMATS[".xpt"])
     assert str(refused.value) == (
         "Columns of numbers with more digits than a .xpt file has, or infinite: 'a', "
         "'b', 'c', 'd'.\nTo fix: make them text before masking; or write a .parquet or "
@@ -99,22 +102,22 @@ def test_what_a_parquet_file_publishes_as_it_is_may_be_refused_early(
 ) -> None:
     to, names = table.with_name(f"masked{ending}"), [*HELD, name]
     if says is None:
-        require_types(to, table, names, Input())
+        require_unchanged_types(to, table, names, Input())
         return
     with pytest.raises(TableError) as refused:
-        require_types(to, table, names, Input())
+        require_unchanged_types(to, table, names, Input())
     assert says in refused.value.problem
 
 
 def test_of_other_files_and_broken_ones_nothing_is_said_early(tmp_path) -> None:
     broken = tmp_path / "people.parquet"
-    require_types(Path("masked.sav"), broken, ["age"], Input())
+    require_unchanged_types(Path("masked.sav"), broken, ["age"], Input())
     broken.write_text("no table")
-    require_types(Path("masked.sav"), broken, ["age"], Input())
+    require_unchanged_types(Path("masked.sav"), broken, ["age"], Input())
     csv = broken.rename(tmp_path / "people.csv")
-    require_types(Path("masked.sav"), csv, ["age"], Input())
+    require_unchanged_types(Path("masked.sav"), csv, ["age"], Input())
     csv.write_text('age\n"1')
-    require_types(Path("masked.sav"), csv, ["age"], Input())
+    require_unchanged_types(Path("masked.sav"), csv, ["age"], Input())
 
 
 def test_columns_are_looked_at_of_files_that_are_called_parquet(tmp_path) -> None:
@@ -122,9 +125,11 @@ def test_columns_are_looked_at_of_files_that_are_called_parquet(tmp_path) -> Non
     first = pa.table({"span": pa.array([1], pa.duration("s")), "age": [1.0]})
     pyarrow.parquet.write_table(first, table)
     with pytest.raises(TableError, match="does not have: 'span'"):
-        require_types(to, table, ["span"], Input())
-    require_types(to, table, ["age"], Input())
-    require_types(to, table.rename(tmp_path / "people.csv"), ["span"], Input())
+        require_unchanged_types(to, table, ["span"], Input())
+    require_unchanged_types(to, table, ["age"], Input())
+    require_unchanged_types(
+        to, table.rename(tmp_path / "people.csv"), ["span"], Input()
+    )
 
 
 LONG = 32767
@@ -141,11 +146,11 @@ LONG = 32767
 )
 def test_text_that_is_too_long_is_refused_and_counted(ending, most, unit) -> None:
     fits = pa.table({"a": [most, None], "b": ["", "x"], "n": [1, 2]})
-    require_supported(fits, FORMATS[ending])
+    require_supported_table(fits, FORMATS[ending])
     longer = pa.array([f"{most}a", None, f"{most}b"], pa.large_string())
     table = pa.table({"a": longer, "b": [most, f"{most}c", ""]})
     with pytest.raises(TableError) as refused:
-        require_supported(table, FORMATS[ending])
+        require_supported_table(table, FORMATS[ending])
     assert refused.value.problem == (
         f"Columns have text of more than 32767 {unit}, which a {ending} file does not "
         "hold ('a': 2; 'b': 1)."
@@ -156,7 +161,7 @@ def test_text_that_is_too_long_is_refused_and_counted(ending, most, unit) -> Non
 
 
 def test_stata_has_room_for_any_text() -> None:
-    require_supported(pa.table({"a": ["a" * (LONG + 1)]}), FORMATS[".dta"])
+    require_supported_table(pa.table({"a": ["a" * (LONG + 1)]}), FORMATS[".dta"])
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -169,17 +174,17 @@ def test_entries_that_the_other_kind_does_not_hold_are_refused_early(kind, tmp_p
         pyarrow.parquet.write_table(long, path)
     how = Input(separator=";")
     with pytest.raises(TableError, match="more than 32767 bytes"):
-        require_types(Path("masked.sav"), path, ["note"], how)
-    require_types(Path("masked.sav"), path, ["age"], how)
-    require_types(Path("masked.csv"), path, ["age", "note"], how)
+        require_unchanged_types(Path("masked.sav"), path, ["note"], how)
+    require_unchanged_types(Path("masked.sav"), path, ["age"], how)
+    require_unchanged_types(Path("masked.csv"), path, ["age", "note"], how)
     if kind == "parquet":
         with pytest.raises(TableError, match=r"more digits than a \.sav file"):
-            require_types(Path("masked.sav"), path, ["id"], how)
+            require_unchanged_types(Path("masked.sav"), path, ["id"], how)
 
 
 def test_only_the_columns_that_are_published_count(tmp_path) -> None:
     table = tmp_path / "people.parquet"
     pyarrow.parquet.write_table(pa.table({"age": [1], "id": [2**53 + 1]}), table)
-    require_types(Path("masked.sav"), table, ["age", "lost"], Input())
+    require_unchanged_types(Path("masked.sav"), table, ["age", "lost"], Input())
     with pytest.raises(TableError, match="'id'"):
-        require_types(Path("masked.sav"), table, ["age", "id"], Input())
+        require_unchanged_types(Path("masked.sav"), table, ["age", "id"], Input())

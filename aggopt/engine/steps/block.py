@@ -23,7 +23,7 @@ from aggopt.engine.steps.categories import (
     read_codes,
 )
 from aggopt.engine.steps.coordinates import compute_coordinates
-from aggopt.engine.steps.describe import check_table
+from aggopt.engine.steps.describe import read_checked_table
 from aggopt.engine.steps.merge_small_strata import set_published_strata
 from aggopt.engine.steps.missing_groups import (
     compute_observed_means,
@@ -60,7 +60,7 @@ def partition_block(number: int, config: BlockState) -> int:
     """Partition a block; write its groups and their sums; return how many there are."""
     rows, _ = read_block(number, config)
     job, scale = config.job, config.scale
-    table = check_table(rows, config)
+    table = read_checked_table(rows, config)
     X = table.matrix()
     records = compute_coordinates(X, config, scale)
     labels, is_kept = _make_groups(table, records, config)
@@ -112,7 +112,7 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     rows, numbers = read_block(number, config)
     arrays = load_arrays(config.at("grouped", number), *HELD)
     labels, c = arrays["labels"], _shift_centroids(number, arrays["centroids"], config)
-    table = check_table(rows, config)
+    table = read_checked_table(rows, config)
     X, each = table.matrix(), read_weights(table)
     weights = scale_weights(each, config)
     values = _assemble_values(number, table, c, arrays, weights, config)

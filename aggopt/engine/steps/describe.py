@@ -24,7 +24,11 @@ from aggopt.engine.steps.dates import parse_dates
 from aggopt.engine.steps.global_confidential import count_confidential_values
 from aggopt.engine.steps.strata import count_buckets, find_bucket, read_published_rows
 from aggopt.engine.steps.value_bounds import require_originals_inside
-from aggopt.engine.steps.weights import describe_weights, read_weights, require_weights
+from aggopt.engine.steps.weights import (
+    describe_weights,
+    read_weights,
+    require_supported_weights,
+)
 from aggopt.engine.storage.scratch_files import append_column, load_arrays, save_arrays
 from aggopt.errors import naming
 
@@ -39,11 +43,11 @@ def describe_part(number: int, config: RunState) -> int:
     read = piece.read(config.columns)
     with naming(piece.path.name):
         rows = parse_dates(read, config)
-        table = check_table(rows, config)
+        table = read_checked_table(rows, config)
         read_confidential_attributes(
             table.frame, job.roles, job.privacy, job.input.decimal
         )
-        require_weights(table, job)
+        require_supported_weights(table, job)
         names = (*table.numeric, *table.roles.numbers)
         plain = [name for name in names if name not in table.clocks]
         check_magnitudes(table.frame, plain)
@@ -69,7 +73,7 @@ def describe_part(number: int, config: RunState) -> int:
     return len(X)
 
 
-def check_table(rows: pa.Table, config: RunState) -> Table:
+def read_checked_table(rows: pa.Table, config: RunState) -> Table:
     """Return the checked table of some records; raises as `Table.of`."""
     like = make_empty_table(rows.schema, config)
     return Table.of(rows, config.job.roles.released, like=like)
@@ -106,7 +110,7 @@ def scatter_part(number: int, config: LeafState) -> list[int]:
 
 def _find_leaves(rows: pa.Table, numbers: I64, number: int, config: LeafState) -> I64:
     """Return the leaf of each record of a piece, (n,)."""
-    X = check_table(rows, config).matrix()
+    X = read_checked_table(rows, config).matrix()
     rows_at_once = count_rows_at_once(config)
     parts = (slice(i, i + rows_at_once) for i in range(0, len(X), rows_at_once))
     leaves = [

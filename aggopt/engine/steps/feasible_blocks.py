@@ -19,7 +19,7 @@ from aggopt.engine.state.run_state import LeafState, PartState
 from aggopt.engine.state.shuffle import Each, Shuffle
 from aggopt.engine.steps.block_groups import partition_records
 from aggopt.engine.steps.coordinates import compute_coordinates
-from aggopt.engine.steps.describe import check_table
+from aggopt.engine.steps.describe import read_checked_table
 from aggopt.engine.steps.global_confidential import read_confidential_of_part
 from aggopt.engine.steps.missing_groups import partition_by_policy
 from aggopt.engine.steps.missing_plan import (
@@ -92,7 +92,7 @@ def check_feasible(number: int, config: PartState) -> list[Refusal | None]:
 
 def _find_refusal(rows: pa.Table, config: PartState) -> InfeasibleInputError | None:
     job, records = config.job, rows.select(list(range(len(config.columns))))
-    table = check_table(records, config)
+    table = read_checked_table(records, config)
     of_values = list_requirements(read_confidential_of_part(table.frame, config))
     requirements = (*of_values, *list_table_weight_requirements(table, job))
     refusals = (

@@ -16,7 +16,11 @@ from aggopt.engine.state.run_state import LeafState, RunState
 from aggopt.engine.state.shuffle import Each
 from aggopt.engine.steps.coordinates import compute_block_coordinates
 from aggopt.engine.steps.dates import parse_dates
-from aggopt.engine.steps.describe import check_table, count_rows_at_once, read_summary
+from aggopt.engine.steps.describe import (
+    count_rows_at_once,
+    read_checked_table,
+    read_summary,
+)
 from aggopt.engine.steps.strata import TableStrata
 from aggopt.engine.storage.scratch_files import (
     load_state,
@@ -75,7 +79,7 @@ def sum_stratum_centres(number: int, config: LeafState) -> int:
     rows = parse_dates(config.pieces[number].read(config.columns), config)
     strata = _read_strata(config.strata)
     count, stratum_of_row = len(strata.sizes), strata.of(rows)
-    X = check_table(rows, config).matrix()
+    X = read_checked_table(rows, config).matrix()
     sums = np.zeros((count, _count_coordinates(config)))
     rows_at_once = count_rows_at_once(config)
     for start in range(0, len(X), rows_at_once):

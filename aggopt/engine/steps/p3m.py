@@ -18,7 +18,7 @@ from aggopt.data.table import Table
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
 from aggopt.engine.state.shuffle import read_block
 from aggopt.engine.steps.block import standardise_numbers
-from aggopt.engine.steps.describe import check_table
+from aggopt.engine.steps.describe import read_checked_table
 from aggopt.engine.steps.value_bounds import standardise_bounds
 from aggopt.engine.steps.weights import read_weights, scale_weights
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
@@ -55,7 +55,7 @@ def write_programs(number: int, config: BlockState) -> int:
     Each is of the records that have the attribute, and of the groups that publish it.
     """
     rows, _ = read_block(number, config)
-    table = check_table(rows, config)
+    table = read_checked_table(rows, config)
     held = load_arrays(config.at("grouped", number), "labels", "kept")
     labels, is_kept = held["labels"].astype(np.intp), held["kept"][:, config.places]
     Z = standardise_numbers(table.matrix(), config)

@@ -46,7 +46,7 @@ def require_originals_inside(X: Floats, table: Table, config: RunState) -> None:
             )
 
 
-def require_numbers(config: RunState, schema: pa.Schema) -> None:
+def require_numbers_with_bounds(config: RunState, schema: pa.Schema) -> None:
     """Refuse bounds of attributes that are not numbers; raises as `require_number`."""
     table = make_empty_table(schema, config)
     for name in list_bounded_attributes(config):
@@ -54,7 +54,7 @@ def require_numbers(config: RunState, schema: pa.Schema) -> None:
             require_number(table, name)
 
 
-def require_values(
+def require_feasible_bounds(
     config: RunState, schema: pa.Schema, scale: Scale, n: Floats
 ) -> None:
     """Refuse bounds that exclude all values of these digits, or of this variance.

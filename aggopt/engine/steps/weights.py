@@ -47,7 +47,7 @@ def read_weights(table: Table) -> Floats | None:
     return None if sampling_weights is None else sampling_weights.each
 
 
-def require_weights(table: Table, job: Job) -> None:
+def require_supported_weights(table: Table, job: Job) -> None:
     """Refuse settings that are not supported with the weights of a piece.
 
     Raises

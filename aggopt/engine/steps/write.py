@@ -23,7 +23,7 @@ from aggopt.engine.steps.global_confidential import (
     count_confidential_values,
     read_confidential_of_part,
 )
-from aggopt.engine.storage.input_parts import find_first_records
+from aggopt.engine.storage.input_parts import count_records_before
 from aggopt.engine.storage.scratch_files import (
     append_column,
     decode_dictionaries,
@@ -79,7 +79,7 @@ def write_part(number: int, config: BlockState) -> tuple[int, str]:
 
 def _read_key(numbers: I64, group: I64, config: RunState) -> pa.Table:
     """Return the source of each record of a file of the release, in its order."""
-    firsts = find_first_records(config.pieces)
+    firsts = count_records_before(config.pieces)
     names, starts = list(firsts), np.array(list(firsts.values()))
     part = np.searchsorted(starts, numbers, side="right") - 1
     files = pa.DictionaryArray.from_arrays(part.astype(np.int32), names)

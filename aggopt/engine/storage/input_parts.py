@@ -178,7 +178,7 @@ def count_missing_in_footers(parts: InputFolder) -> dict[str, int | None]:
     return missing_counts
 
 
-def find_first_records(pieces: Sequence[InputPart]) -> dict[str, int]:
+def count_records_before(pieces: Sequence[InputPart]) -> dict[str, int]:
     """Return the number of records before each file, by its name.
 
     Files of several folders are named by their path within the common folder, so that

@@ -51,7 +51,7 @@ from aggopt.pipeline.validate.preflight_checks import (
     require_variance,
 )
 from aggopt.pipeline.validate.solver_answers import require_solved
-from aggopt.pipeline.validate.strata import require_kept
+from aggopt.pipeline.validate.strata import require_satisfiable_strata
 from aggopt.pipeline.validate.units import require_one_kind
 from aggopt.pipeline.waves.earlier_groups import (
     add_earlier_groups,
@@ -104,7 +104,7 @@ def partition_table(
     require_all_read(job)
     confidential = list_group_requirements(prepared, job)
     if groups is None:
-        require_kept(confidential, strata, repair)
+        require_satisfiable_strata(confidential, strata, repair)
         job = add_earlier_groups(job, table, strata, units)
         if wave is not None:
             on_progress("group", 0.0)

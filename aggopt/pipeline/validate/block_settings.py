@@ -10,7 +10,7 @@ from aggopt.pipeline.prepare.job_settings import Columns
 TOGETHER = "several attributes together, or leave it out"
 
 
-def require_weights(job: Job, table: Table, columns: Columns) -> None:
+def require_effective_weights(job: Job, table: Table, columns: Columns) -> None:
     """Refuse a weight of an attribute that is grouped with no other.
 
     Raises
@@ -85,7 +85,7 @@ def _suggest_grouping(job: Job) -> str:
     return 'attributes = "together" under [partition]'
 
 
-def require_numbers(job: Job, table: Table, columns: Columns) -> None:
+def require_numeric_blocks(job: Job, table: Table, columns: Columns) -> None:
     """Refuse a partition of one number at a time if a block has a category.
 
     Raises

@@ -74,7 +74,7 @@ def require_patterns(matrix: Floats, job: Job) -> None:
         )
 
 
-def require_values(table: Table, matrix: Floats, job: Job) -> None:
+def require_present_values(table: Table, matrix: Floats, job: Job) -> None:
     """Refuse attributes with too few present values.
 
     Raises

@@ -24,10 +24,10 @@ from aggopt.pipeline.prepare.job_settings import (
 )
 from aggopt.pipeline.prepare.prepared_table import find_constant
 from aggopt.pipeline.validate.block_settings import (
-    require_numbers,
+    require_effective_weights,
+    require_numeric_blocks,
     require_one_at_a_time,
     require_scope,
-    require_weights,
 )
 from aggopt.pipeline.validate.bounds import require_bounds
 from aggopt.pipeline.validate.categories import (
@@ -40,7 +40,7 @@ from aggopt.pipeline.validate.missing_values import (
     require_covered,
     require_patterns,
     require_present_together,
-    require_values,
+    require_present_values,
 )
 from aggopt.pipeline.validate.moments import require_covariance
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
@@ -80,7 +80,7 @@ def list_checks(
     yield partial(require_linkable, job, units, strata)
     yield partial(require_two_groups_per_stratum, job, strata)
     yield partial(require_weighed, job, table, matrix, columns)
-    yield partial(require_values, table, matrix, job)
+    yield partial(require_present_values, table, matrix, job)
     yield partial(require_values_in_strata, table, matrix, job, strata)
     yield partial(require_covered, table, matrix, job)
     yield partial(require_patterns, matrix, job)
@@ -96,10 +96,10 @@ def list_checks(
     yield partial(_require_integers, table, job)
     yield partial(require_one_at_a_time, job, columns)
     yield partial(require_scope, job, columns)
-    yield partial(require_numbers, job, table, columns)
+    yield partial(require_numeric_blocks, job, table, columns)
     yield partial(require_together, job, table, columns)
     yield partial(require_rare, job, table)
-    yield partial(require_weights, job, table, columns)
+    yield partial(require_effective_weights, job, table, columns)
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
     yield partial(_require_limits, matrix, job)
@@ -184,7 +184,7 @@ def _require_limits(matrix: Floats, job: Job) -> None:
 
 
 # these report nothing if fewer than k records exist
-OF_K = (require_values, _require_two_groups, require_covariance, require_counts)
+OF_K = (require_present_values, _require_two_groups, require_covariance, require_counts)
 
 
 def _is_integer_asked(job: Job) -> bool:

@@ -95,7 +95,7 @@ def require_none_of(few: Bool, name: str, needed: int, k: int) -> None:
         )
 
 
-def require_kept(
+def require_satisfiable_strata(
     confidential: Sequence[Confidential], strata: RecordStrata | None, repair: bool
 ) -> None:
     """Refuse what not even whole strata keep of confidential values.

@@ -87,7 +87,7 @@ def read_plain_numbers(table: Table, name: str) -> F64:
     return np.where(moments.absent, np.nan, seconds)
 
 
-def is_date(clock: Clock) -> bool:
+def counts_dates(clock: Clock) -> bool:
     """Return whether a clock counts dates, and not lengths or times of day."""
     return bool(pa.types.is_date(clock.type) or pa.types.is_timestamp(clock.type))
 
@@ -109,7 +109,7 @@ def _make_from_moments(
     after = read_plain_numbers(released, name)
     if np.isnan(after).all():
         return None
-    if not is_date(original.clocks[name]):
+    if not counts_dates(original.clocks[name]):
         unit = choose_unit(after)
         return _make_from_numbers(name, before / LONG[unit], after / LONG[unit], unit)
     density = estimate_density(

@@ -9,7 +9,7 @@ from aggopt.data.table import Table
 from aggopt.release.figures.distributions import (
     LONG,
     choose_unit,
-    is_date,
+    counts_dates,
     list_level_names,
     read_nodes,
     read_plain_numbers,
@@ -54,9 +54,9 @@ def _draw_numbers(panel: "Axes", original: Table, released: Table, name: str) ->
     unit = ""
     clock = original.clocks.get(name)
     if clock is not None:
-        unit = "days" if is_date(clock) else choose_unit(both[1])
+        unit = "days" if counts_dates(clock) else choose_unit(both[1])
         both = [seconds / LONG[unit] for seconds in both]
-    if clock is not None and is_date(clock):
+    if clock is not None and counts_dates(clock):
         panel.xaxis_date()  # days since 1970, as matplotlib counts
         panel.yaxis_date()
         unit = ""

@@ -100,7 +100,7 @@ class Sizes:
     what: str = "record"  # that is counted, or "unit"
 
 
-def draw_groups(size_counts: Sequence[Sizes], k: int) -> Picture:
+def draw_group_sizes(size_counts: Sequence[Sizes], k: int) -> Picture:
     """Return a picture of how often each size occurs, a panel for each count."""
     shown = sorted(size_counts, key=lambda panel_sizes: int(panel_sizes.sizes.min()))[
         :MOST

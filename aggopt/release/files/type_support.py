@@ -17,7 +17,7 @@ from aggopt.job import Input
 MOST_WHOLE = 2**53  # beyond it not every whole number is a float
 
 
-def require_supported(table: pa.Table, format: Format) -> None:
+def require_supported_table(table: pa.Table, format: Format) -> None:
     """Refuse columns of types, and entries, that a format does not support.
 
     The entries are numbers with too many digits, and text that is too long.
@@ -69,7 +69,7 @@ def _require_short(
         )
 
 
-def require_types(
+def require_unchanged_types(
     to: Path, table: Path, names: Sequence[str], csv_format: Input
 ) -> None:
     """Refuse columns of a file that a release `to` cannot hold unchanged.
@@ -90,7 +90,7 @@ def require_types(
         table, names, csv_format, with_rows=format.types is not None
     )
     if columns is not None:
-        require_supported(columns, format)
+        require_supported_table(columns, format)
 
 
 def _read_columns(

@@ -15,7 +15,7 @@ from aggopt.data.readers.codebook import Codebook
 from aggopt.data.readers.read import read_file
 from aggopt.errors import TableError
 from aggopt.job import Job
-from aggopt.release.files.type_support import require_supported
+from aggopt.release.files.type_support import require_supported_table
 
 ROOM = 2**16  # bytes that fit, unless the disk is full
 _TRUTH = ((0.0, "False"), (1.0, "True"))  # as text spells them elsewhere
@@ -43,7 +43,7 @@ def write_table(
         return
     _require_names(table.select(masked), format.name)
     try:
-        require_supported(table, format)
+        require_supported_table(table, format)
         format.write(to, table, options)
         _require_same(to, table, job)
     except TableError:

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.types import F64
 from aggopt.data.table import Table
-from aggopt.release.figures.distributions import LONG, is_date, read_plain_numbers
+from aggopt.release.figures.distributions import LONG, counts_dates, read_plain_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ def make_reported_column(
     after = read_plain_numbers(released, name)
     if name not in released.clocks:
         return ReportedColumn(name, before, after)
-    dated = is_date(released.clocks[name])
+    dated = counts_dates(released.clocks[name])
     unit = "days" if dated else "hours"
     if before is not None:
         before = before / LONG[unit]

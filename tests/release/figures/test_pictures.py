@@ -24,7 +24,7 @@ from aggopt.release.figures.release_pictures import MOST as MOST_BLOCKS
 from aggopt.release.figures.release_pictures import (
     Sizes,
     draw_before_after,
-    draw_groups,
+    draw_group_sizes,
 )
 from aggopt.release.figures.tradeoff import Series, add_series_legend, draw_tradeoff
 from aggopt.release.plots import Plots
@@ -87,11 +87,11 @@ def test_shades_have_one_scale() -> None:
 
 def test_many_blocks_and_attributes_are_said_to_be_more() -> None:
     many = [Sizes((f"a{j}",), np.array([j + 2, 40])) for j in range(20)][::-1]
-    figure = draw_groups(many, 2)
+    figure = draw_group_sizes(many, 2)
     titles = [panel.get_title() for panel in figure.axes]
     assert titles == [f"a{j}" for j in range(MOST_BLOCKS)]
     assert figure.get_suptitle() == "The 12 of 20 blocks with the rarest"
-    (panel,) = draw_groups([Sizes(tuple("abcde"), np.array([2]))], 2).axes
+    (panel,) = draw_group_sizes([Sizes(tuple("abcde"), np.array([2]))], 2).axes
     assert panel.get_title() == "a, b, c and 2 more"
     before = np.eye(30)
     after = before.copy()

@@ -1,4 +1,4 @@
-"""Print risks: names and figures, no value of a record."""
+"""Print risks, utility and comparisons: names and figures, no value of a record."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from aggopt.pipeline.review.original_risk import OriginalRisk
     from aggopt.pipeline.review.review_release import Review
     from aggopt.release.audit.counts import Count
+if TYPE_CHECKING:
+    from aggopt.measure.utility import Utility
+    from aggopt.pipeline.review.compare_public import PublicComparison
+    from aggopt.pipeline.review.comparison import ReleaseComparison
 
 Row = tuple[str, str, str]
 DIS_COUNTS = "  by records that are unique, in pairs"
@@ -171,3 +175,38 @@ def _format_share(share: float | None) -> str:
 
 def _format_number(value: float) -> str:
     return f"{value:.2f}"
+
+
+COMPARED_FIGURES = {
+    "k": ("k", "d"),
+    "smallest": ("smallest group", "d"),
+    "il": ("information loss (IL)", ".2%"),
+    "linkage": ("linked one to one", ".2%"),
+    "pmse_ratio": ("pMSE, ratio to an independent table", ".3g"),
+    "pmse_tree": ("pMSE, tree", ".4f"),
+    "gap": ("largest gap", ".1e"),
+}
+
+
+def print_utility(utility: "Utility") -> None:
+    """Print the utility of a release."""
+    print_line(str(utility))
+
+
+def print_releases(comparison: "ReleaseComparison | PublicComparison") -> None:
+    """Print releases side by side, and the verdict on all of them."""
+    rows = []
+    for name, (label, form) in COMPARED_FIGURES.items():
+        best = comparison.best.get(name, [])
+        cells = []
+        for release in comparison.figures:
+            value = getattr(release, name)
+            shown = "none" if value is None else format(value, form)
+            cells.append(f"{shown} *" if release.file in best else shown)
+        rows.append((label, *cells))
+    header = ("figure", *(release.file for release in comparison.figures))
+    title = "Releases side by side (* the better)"
+    print_table(header, rows, title=title, right=range(1, len(header)))
+    print_line(comparison.verdict, style=None if comparison.holds else "bold red")
+    for note in comparison.notes:
+        print_line(f"Note: {note}")
