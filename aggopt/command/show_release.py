@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aggopt.core.html import render_text_table
+from aggopt.core.html import render_text_table, truncate_names
 from aggopt.core.plural import plural
 from aggopt.release.audit.seal import AMBER
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 PROOFS = 4  # lines of certificates, beside their header
 NOTES = 3  # lines of notes that are not urgent
-NAME = 40  # characters of the names that a certificate is of
 MARGINS = (
     "Objectives include the secret margins of this release: compare solvers by aggopt "
     "compare-solvers, not by two releases."
@@ -205,21 +204,13 @@ def _get_gap(certificate: "Certificate") -> float:
 
 
 def _format_certificate(name: str, c: "Certificate") -> tuple[str, ...]:
-    short = _truncate_name(" ".join(name.split()))
+    short = truncate_names(" ".join(name.split()))
     bound = "none" if c.bound is None else f"{c.bound:.6g}"
     gap = "none" if c.gap is None else f"{c.gap:.1e}"
     return (
         *(short, c.solver, c.status.value),
         *(f"{c.objective:.6g}", bound, gap, f"{c.violation:.1e}"),
     )
-
-
-def _truncate_name(line: str) -> str:
-    """Return a name of at most `NAME` characters; a list of names ends after one."""
-    if len(line) <= NAME:
-        return line
-    names = line[: NAME - 1].rpartition(", ")[0]
-    return f"{names}, …" if names else f"{line[: NAME - 1]}…"
 
 
 def _describe_rest(certificates: list["Certificate"]) -> str:

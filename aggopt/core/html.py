@@ -230,3 +230,15 @@ def _render_cell(entry: Any) -> str:
     if entry is None:
         return "none"
     return f"{entry:.6g}" if isinstance(entry, float) else str(entry)
+
+
+def truncate_names(names: str, most: int = 40) -> str:
+    """Return a list of names of at most `most` characters: its first names, and "…".
+
+    >>> truncate_names("groups of age, height, income, weight, region", 20)
+    'groups of age, …'
+    """
+    if len(names) <= most:
+        return names
+    first = names[: most - 1].rpartition(", ")[0]
+    return f"{first}, …" if first else f"{names[: most - 1]}…"

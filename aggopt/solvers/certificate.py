@@ -6,7 +6,11 @@ from enum import StrEnum
 from math import copysign, inf, isfinite
 from typing import Any
 
-from aggopt.core.html import render_html_section, render_html_table
+from aggopt.core.html import (
+    render_html_section,
+    render_html_table,
+    truncate_names,
+)
 from aggopt.core.validation import Floats
 
 PROVEN = 1e-6  # largest gap of a point that is called optimal
@@ -167,7 +171,14 @@ def make_certificate_rows(
     """Return a row under HEADER for each certificate, its name first."""
     return [
         (
-            *(name, c.status.value, c.gap, c.objective, _format_bounds(c), c.violation),
+            *(
+                truncate_names(name),
+                c.status.value,
+                c.gap,
+                c.objective,
+                _format_bounds(c),
+                c.violation,
+            ),
             *(c.solver, c.seconds),
         )
         for name, c in certificates.items()

@@ -3,6 +3,7 @@
 import html
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from tables import job, people
@@ -116,3 +117,18 @@ def test_a_report_is_of_the_release_and_as_asked(release, monkeypatch) -> None:
 
 def test_a_release_without_measures_shows_none(release) -> None:
     assert "Measures" not in replace(release, measures=None)._repr_html_()
+
+
+def test_a_notebook_shortens_names_of_many_attributes():
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.normal(size=(20, 60))).add_prefix("attribute ")
+    job = aggopt.Job(
+        roles={"quasi-identifier": list(wide)},
+        privacy={"k": 5},
+        partition={"method": "mdav"},
+    )
+    release = aggopt.mask(wide, job)
+    assert max(map(len, repr(release).splitlines())) < 200
+    table = html.unescape(release._repr_html_()).split("<details")[0]
+    assert "attribute 0, attribute 1" in table
+    assert "attribute 4, attribute 5" not in table
