@@ -15,17 +15,23 @@ def read_released_records(key: Path) -> pa.ChunkedArray | None:
     if not key.exists():
         return None
     require_regular(key)
-    try:
-        return pyarrow.csv.read_csv(key)["released_record"].is_valid()
-    except (pa.ArrowException, KeyError):
-        return None
+    places = _read_places(key)
+    return None if places is None else places.is_valid()
 
 
 def read_record_order(path: Path, n: int) -> Labels | None:
-    """Return the order of n records that a private key states, None if it is none."""
-    try:
-        place = pyarrow.csv.read_csv(path)["released_record"].drop_null().to_numpy()
-    except (pyarrow.ArrowException, KeyError):
+    """Return the order of n records of a private key; None if the file is not a key."""
+    places = _read_places(path)
+    if places is None:
         return None
-    is_complete = np.array_equal(np.sort(place), np.arange(n))
-    return np.asarray(place, dtype=np.intp) if is_complete else None
+    order = places.drop_null().to_numpy()
+    is_complete = np.array_equal(np.sort(order), np.arange(n))
+    return np.asarray(order, dtype=np.intp) if is_complete else None
+
+
+def _read_places(path: Path) -> pa.ChunkedArray | None:
+    """Return the place of each original record; None if the file is not a key."""
+    try:
+        return pyarrow.csv.read_csv(path)["released_record"]
+    except (pa.ArrowException, KeyError):
+        return None
