@@ -83,15 +83,16 @@ def one_value_for_a_group_and_attribute(f: TriedAggregator) -> None:
 
 
 def units_do_not_matter(f: TriedAggregator) -> None:
-    """Records in other units, from other origins, get the same values in those."""
+    """Values change with the units and origins of the records, and not otherwise."""
     X, labels = make_records()
-    unit, origin = 8.0, np.array([64.0, -2.0, 0.0])
+    unit = 8.0
+    origin = np.array([64.0, -2.0, 0.0])
     in_other_units = f.values(X * unit + origin, labels)
     _require_near(in_other_units, f.values(X, labels) * unit + origin, "other units")
 
 
 def order_of_records_does_not_matter(f: TriedAggregator) -> None:
-    """Records in another order get the same values."""
+    """Values do not depend on the order of records."""
     X, labels = make_records()
     order = np.random.default_rng(1).permutation(len(X))
     in_other_order = f.values(X[order], labels[order])
@@ -99,7 +100,7 @@ def order_of_records_does_not_matter(f: TriedAggregator) -> None:
 
 
 def numbers_of_groups_do_not_matter(f: TriedAggregator) -> None:
-    """Groups that are numbered otherwise get the same values."""
+    """Values do not depend on the numbers of the groups."""
     X, labels = make_records()
     renamed = np.array([3, 5, 0, 1, 4, 2])[labels]
     _require_near(f.values(X, renamed), f.values(X, labels), "other numbers")
@@ -117,7 +118,7 @@ def each_attribute_is_aggregated_by_itself(f: TriedAggregator) -> None:
 
 
 def it_keeps_what_it_says(f: TriedAggregator) -> None:
-    """Mean, variance and covariance are after it as before, where it says so."""
+    """Mean, variance and covariance are kept, if it declares that."""
     if not f.keeps:
         not_tried("it says that it keeps nothing")
     X, labels = make_records()
@@ -131,7 +132,7 @@ def it_keeps_what_it_says(f: TriedAggregator) -> None:
 
 
 def a_constant_attribute_is_kept(f: TriedAggregator) -> None:
-    """An attribute with one value is published as it is, to the last bit."""
+    """An attribute with one value is published unchanged, to the last bit."""
     X, labels = make_records()
     masked = f(X, labels)
     require((masked.values[:, 2] == X[0, 2]).all(), "it is published as another value")
@@ -140,7 +141,7 @@ def a_constant_attribute_is_kept(f: TriedAggregator) -> None:
 
 
 def certificates_agree_with_themselves(f: TriedAggregator) -> None:
-    """No bound lies above its objective; what is called optimal has no gap."""
+    """No bound exceeds its objective; an optimal status has no gap."""
     X, labels = make_records()
     certificates = f(X, labels).certificates
     require(certificates, "there is no certificate")
@@ -174,7 +175,7 @@ def records_are_left_alone(f: TriedAggregator) -> None:
 
 
 def repeats_itself(f: TriedAggregator) -> None:
-    """The same records get the same values."""
+    """Equal records get equal values."""
     X, labels = make_records()
     same = np.array_equal(f.values(X, labels), f.values(X, labels))
     require(same, "two runs differ")

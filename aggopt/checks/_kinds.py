@@ -114,10 +114,8 @@ def _make_subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
     laws = import_module(f"aggopt.checks.{home}")
     tried_class = getattr(laws, tried)
     called = _name(function) if method is None else method.name
-    name, excused = (
-        _with_settings(called, settings),
-        _list_exceptions(thing, function, method),
-    )
+    name = _with_settings(called, settings)
+    excused = _list_exceptions(thing, function, method)
     if method is None:
         subject = tried_class(name, function, settings, excused)
     else:

@@ -79,7 +79,7 @@ def list_figures(result: Any) -> dict[str, float]:
 
 
 def stays_in_its_range(f: TriedMeasure) -> None:
-    """It is a number from 0 to the largest it says, however noisy the release."""
+    """It is a number from 0 to its declared largest, however noisy the release."""
     X, Y = make_tables()
     mean = np.broadcast_to(X.mean(axis=0), X.shape).copy()
     releases = {f"noise {s:g}": X + s * (Y - X) for s in NOISES} | {"one group": mean}
@@ -92,16 +92,17 @@ def stays_in_its_range(f: TriedMeasure) -> None:
 
 
 def units_do_not_matter(f: TriedMeasure) -> None:
-    """Both tables in other units, and from other origins, give the same."""
+    """It does not depend on the units and origins of both tables."""
     X, Y = make_tables()
-    unit, origin = np.array([1e-12, 1e12, 3.0, 0.7]), np.array([0.0, -5e12, 7.0, 1e3])
+    unit = np.array([1e-12, 1e12, 3.0, 0.7])
+    origin = np.array([0.0, -5e12, 7.0, 1e3])
     for what, release in (("noise", Y), ("groups", group_records(X))):
         moved = f(X * unit + origin, release * unit + origin)
         _require_same(f(X, release), moved, f"{what}, other units", 1e-6, 1e-12)
 
 
 def signs_do_not_matter(f: TriedMeasure) -> None:
-    """An attribute whose sign is turned in both tables gives the same."""
+    """It does not depend on the sign of an attribute in both tables."""
     X, Y = make_tables()
     sign = np.array([1.0, -1.0, 1.0, -1.0])
     for what, release in (("noise", Y), ("groups", group_records(X))):
@@ -109,7 +110,7 @@ def signs_do_not_matter(f: TriedMeasure) -> None:
 
 
 def order_of_records_does_not_matter(f: TriedMeasure) -> None:
-    """Both tables in another order give the same, where all is tied, too."""
+    """It does not depend on the order of both tables, not even if all is tied."""
     rng = np.random.default_rng(8)
     pairs = {
         "noise": make_tables(),
@@ -124,7 +125,7 @@ def order_of_records_does_not_matter(f: TriedMeasure) -> None:
 
 
 def order_of_attributes_does_not_matter(f: TriedMeasure) -> None:
-    """Attributes in another order give the same."""
+    """It does not depend on the order of attributes."""
     X, Y = make_tables()
     p = [2, 0, 3, 1]
     for what, release in (("noise", Y), ("groups", group_records(X))):
@@ -132,7 +133,7 @@ def order_of_attributes_does_not_matter(f: TriedMeasure) -> None:
 
 
 def constant_attribute_weighs_nothing(f: TriedMeasure) -> None:
-    """An attribute with one value more gives the same, whatever is released of it."""
+    """An added attribute with one value changes nothing, whatever is released of it."""
     X, Y = make_tables()
     flat = np.full((len(X), 1), 5.0)
     for released in (5.0, 6.0):
@@ -163,7 +164,7 @@ def tables_are_left_alone(f: TriedMeasure) -> None:
 
 
 def repeats_itself(f: TriedMeasure) -> None:
-    """The same tables give the same, whatever NumPy's global state."""
+    """Equal tables give equal figures, whatever NumPy's global state."""
     X, Y = make_tables()
     before = np.random.get_state()  # noqa: NPY002
     np.random.seed(1)  # noqa: NPY002

@@ -26,7 +26,8 @@ from aggopt.solvers.solver import BRANCHING
 TOUCH = 1e-5  # what solvers of integer programs allow themselves, where points count
 HELD = 1e-5  # what solvers leave of a constraint
 LIMIT = 20.0  # seconds of a solve of small data
-STEPS, ENTRIES = (0.1, -0.1), 6  # off a feasible point; of each variable, at most
+STEPS = (0.1, -0.1)  # off a feasible point
+ENTRIES = 6  # of each variable, at most
 
 
 class SolvedProgram(NamedTuple):

@@ -76,7 +76,7 @@ def declaring_solves_nothing(f: TriedModel) -> None:
 
 
 def an_unknown_language_is_refused(f: TriedModel) -> None:
-    """A language that is none of its is refused, with the nearest one."""
+    """A language that it does not have is refused, with the nearest one."""
     if f.model.origin is not None:
         not_tried("a job asks for no other language")
     first = f.model.languages[0]
@@ -89,19 +89,19 @@ def an_unknown_language_is_refused(f: TriedModel) -> None:
 
 
 def data_show_no_record(f: TriedModel) -> None:
-    """What is printed of its data holds no array, and so no value of a record."""
+    """The repr of its data has no array, and so no value of a record."""
     require("array" not in repr(f.data), "an array is printed: field(repr=False)")
 
 
 def it_goes_to_another_process(f: TriedModel) -> None:
-    """The model can be pickled, and is the same afterwards."""
+    """The model can be pickled, and is equal afterwards."""
     if f.model.origin is not None:
         not_tried("code of one's own is sent by its path and hash")
     require(pickle.loads(pickle.dumps(f.model)) == f.model, "it is another afterwards")
 
 
 def languages_and_numpy_agree(f: TriedModel) -> None:
-    """At a point, and beside it, declarations and NumPy cost and miss the same."""
+    """At a point, and near it, declarations and NumPy agree on cost and violations."""
     _require_file(f)
     for language in f.model.languages:
         problem = f.declared(language)
@@ -113,8 +113,9 @@ def languages_and_numpy_agree(f: TriedModel) -> None:
 
 
 def the_solved_program_agrees(f: TriedModel) -> None:
-    """Solved in each language, NumPy finds the point feasible and of the same cost."""
-    tried, reasons = 0, []
+    """Solved in each language, NumPy finds the point feasible and of equal cost."""
+    tried = 0
+    reasons = []
     for language in f.model.languages:
         try:
             ended = f.solved(language)
@@ -127,10 +128,8 @@ def the_solved_program_agrees(f: TriedModel) -> None:
         require(ended.at is not None, f"in {language}: nothing is read off the program")
         missed = f.model.violation(f.data, ended.at)
         require(missed < HELD, f"in {language}: the point misses by {missed:.3g}")
-        objective, stated = (
-            f.model.objective(f.data, ended.at),
-            declared.evaluate_cost(ended.problem),
-        )
+        objective = f.model.objective(f.data, ended.at)
+        stated = declared.evaluate_cost(ended.problem)
         near = abs(objective - stated) <= OFF * max(1.0, abs(stated))
         require(
             near, f"in {language}: objective {objective:.9g}, the program {stated:.9g}"
@@ -140,7 +139,7 @@ def the_solved_program_agrees(f: TriedModel) -> None:
 
 
 def multipliers_prove_no_more_than_the_optimum(f: TriedModel) -> None:
-    """Multipliers prove no more than what is reached, and those found as much."""
+    """No multipliers prove more than the optimum, and the solver's prove as much."""
     if f.model.proven is None or f.model.multipliers is None:
         both = f.model.proven is None and f.model.multipliers is None
         require(both, "multipliers and proven go together")
@@ -168,7 +167,9 @@ def multipliers_prove_no_more_than_the_optimum(f: TriedModel) -> None:
 
 def no_point_beats_a_bound(f: TriedModel) -> None:
     """Each solver finds a feasible point, and none beats the bound of another."""
-    costs, bounds, optimal = {}, {}, {}
+    costs = {}
+    bounds = {}
+    optimal = {}
     for solver in f.solvers:
         answer = f.answer(solver)
         ended = f"{solver.name} ends as {answer.status.value}"
@@ -196,7 +197,7 @@ def no_point_beats_a_bound(f: TriedModel) -> None:
 
 
 def judging_changes_nothing(f: TriedModel) -> None:
-    """Cost and violations of a point are the same each time; data stay as they were."""
+    """Cost and violations of a point are equal each time; data do not change."""
     at = f.known
     if at is None:
         not_tried("no point is known: no installed solver finds one")
@@ -211,8 +212,9 @@ def judging_changes_nothing(f: TriedModel) -> None:
 
 
 def order_of_records_does_not_matter(f: TriedModel) -> None:
-    """Records and groups in another order cost the same, and miss the same."""
-    data, at = f.data, f.known
+    """Cost and violations do not depend on the order of records and groups."""
+    data = f.data
+    at = f.known
     if not is_dataclass(f.data):
         not_tried("its data are no dataclass, which alone can be put in another order")
     labels = getattr(data, "labels", None)
@@ -221,7 +223,8 @@ def order_of_records_does_not_matter(f: TriedModel) -> None:
     if labels is None or reading is None or np.shape(reading)[:1] != (m,):
         not_tried("it is not of records in groups, with a value of each group")
     n = len(labels)
-    order, number = np.random.default_rng(0).permutation(n), (np.arange(m) + 1) % m
+    order = np.random.default_rng(0).permutation(n)
+    number = (np.arange(m) + 1) % m
     moved = {
         name: value[order]
         for name, value in list_arrays(data).items()
@@ -230,7 +233,8 @@ def order_of_records_does_not_matter(f: TriedModel) -> None:
     other = replace(data, **moved, labels=number[labels[order]])
     in_other_order = np.empty_like(reading)
     in_other_order[number] = reading
-    one, two = f.model.point(data, reading), f.model.point(other, in_other_order)
+    one = f.model.point(data, reading)
+    two = f.model.point(other, in_other_order)
     costs = f.model.objective(data, one), f.model.objective(other, two)
     near = abs(costs[0] - costs[1]) <= 1e-8 * max(1.0, abs(costs[0]))
     require(near and at is not None, f"it costs {costs[0]:.9g}, then {costs[1]:.9g}")
@@ -247,8 +251,10 @@ def unusable_data_are_refused(f: TriedModel) -> None:
     for name, value in list_arrays(f.data).items():
         if value.dtype.kind != "f" or value.size < 2 or np.isinf(value).any():
             continue
-        tried, holed = True, value.copy()
-        holed.flat[0], holed.flat[-1] = np.nan, SENTINEL
+        tried = True
+        holed = value.copy()
+        holed.flat[0] = np.nan
+        holed.flat[-1] = SENTINEL
         try:
             replace(f.data, **{name: holed})
         except AggoptError as refusal:
@@ -277,13 +283,12 @@ def _has_variables(f: TriedModel, problem: Any) -> bool:
 
 
 def _require_agreement(f: TriedModel, problem: Any, at: Any, language: str) -> None:
-    objective, stated = f.model.objective(f.data, at), declared.evaluate_cost(problem)
+    objective = f.model.objective(f.data, at)
+    stated = declared.evaluate_cost(problem)
     near = abs(objective - stated) <= 1e-6 * max(1.0, abs(objective))
     require(near, f"objective says {objective:.9g}, {language} {stated:.9g}")
-    missed, program_violations = (
-        f.model.violations(f.data, at),
-        declared.measure_point_violations(problem),
-    )
+    missed = f.model.violations(f.data, at)
+    program_violations = declared.measure_point_violations(problem)
     domains = program_violations.pop(declared.OF_VARIABLES, 0.0)
     for name, amount in missed.items():
         program_amount = program_violations.get(
@@ -301,7 +306,7 @@ def _require_agreement(f: TriedModel, problem: Any, at: Any, language: str) -> N
 
 
 def a_fallback_is_feasible(f: TriedModel) -> None:
-    """What it falls back on, found without a solver, misses no constraint."""
+    """Its fallback, found without a solver, misses no constraint."""
     if f.model.fallback is None:
         not_tried("it has no fallback")
     reading = f.model.fallback(f.data)

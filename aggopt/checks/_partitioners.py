@@ -28,7 +28,8 @@ from aggopt.partition.registry import AttributeUse
 from aggopt.partition.shared.scaling import scale_records
 from aggopt.privacy import distinct_l, t_closeness
 
-L, T = 2, 0.5  # required of methods that use a confidential attribute
+L = 2  # required of methods that use a confidential attribute
+T = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class TriedPartitioner:
     records, group_sizes
         Ordinary records without near-ties, and the k of their groups.
     cases
-        The tables on which its groups are counted.
+        The tables whose groups are counted.
     """
 
     name: str
@@ -153,7 +154,7 @@ def are_equal_groups(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
 
 
 def groups_lose_less_than_chance(f: TriedPartitioner) -> None:
-    """Groups lose less than random groups of the same sizes."""
+    """Groups lose less than random groups of equal sizes."""
     X = scale_records(
         np.asarray(f.records[:, : 1 if f.takes is not AttributeUse.SEVERAL else None])
     )
@@ -165,7 +166,7 @@ def groups_lose_less_than_chance(f: TriedPartitioner) -> None:
 
 
 def certificate_is_true(f: TriedPartitioner) -> None:
-    """The objective is what the groups lose, and no groups lose less than the bound."""
+    """The objective is the loss of the groups; no groups lose less than the bound."""
     X = make_normal_records()[:7]
     partition = f(X, 2)
     if not isinstance(partition, Partition):
@@ -173,10 +174,8 @@ def certificate_is_true(f: TriedPartitioner) -> None:
     if f.takes is not AttributeUse.SEVERAL:
         X = X[:, :1]
     Z = scale_records(X) if f.standardises else np.asarray(X)
-    loss, certificate = (
-        _compute_unweighted_loss(Z, f.labels(make_normal_records()[:7], 2)),
-        partition.certificate,
-    )
+    loss = _compute_unweighted_loss(Z, f.labels(make_normal_records()[:7], 2))
+    certificate = partition.certificate
     stated = certificate.objective
     near = abs(stated - loss) <= 1e-9 * max(1.0, loss)
     require(near, f"the objective is {stated:.9g}, and the groups lose {loss:.9g}")
@@ -215,20 +214,21 @@ def equal_weights_change_nothing(f: TriedPartitioner) -> None:
 
 
 def scale_of_weights_does_not_matter(f: TriedPartitioner) -> None:
-    """Weights times a power of two give the same labels, and lose that much more."""
+    """Weights times a power of two give equal labels, and that multiple of the loss."""
     _require_weighing(f)
     weights = np.random.default_rng(20).uniform(1.0, 3.0, len(f.records))
     one, other = (f(f.records.copy(), f.k, weights=w * weights) for w in (1.0, POWER))
     same = np.array_equal(np.asarray(one), np.asarray(other))
     require(same, f"weights times {POWER:g} give other labels")
     if isinstance(one, Partition):
-        stated, expected = other.loss, POWER * one.loss
+        stated = other.loss
+        expected = POWER * one.loss
         near = abs(stated - expected) <= 1e-9 * expected
         require(near, f"they lose {stated:.9g}, not {POWER:g} times {one.loss:.9g}")
 
 
 def whole_weights_are_replicated_records(f: TriedPartitioner) -> None:
-    """Objective and bound are those of as many equal records, in groups of k before."""
+    """Objective and bound equal the ones of repeated records, in groups of k before."""
     _require_weighing(f)
     X = make_normal_records()[:7]
     partition = f(X.copy(), 2, weights=np.array(TIMES, np.float64))
@@ -236,10 +236,8 @@ def whole_weights_are_replicated_records(f: TriedPartitioner) -> None:
         not_tried("it returns labels without a certificate")
     Z = np.repeat(X, TIMES, axis=0)
     Z = scale_records(Z) if f.standardises else Z
-    loss, certificate = (
-        _compute_weighted_loss(Z, partition.labels),
-        partition.certificate,
-    )
+    loss = _compute_weighted_loss(Z, partition.labels)
+    certificate = partition.certificate
     stated = certificate.objective
     near = abs(stated - loss) <= 1e-9 * max(1.0, loss)
     require(near, f"the objective is {stated:.9g}, and the records lose {loss:.9g}")
@@ -287,13 +285,15 @@ WEIGHT_LAWS = (
 )
 
 
-LIMIT, SOON = 0.05, 5.0  # seconds allowed, and within which that is done
+LIMIT = 0.05  # seconds allowed
+SOON = 5.0  # seconds within which a method must end
 
 
 def groups_have_k_records(f: TriedPartitioner) -> None:
     """Groups are numbered 0..m-1 without gap, and have k records or more."""
     for case in f.cases:
-        labels, n = f.at(case), len(case.X)
+        labels = f.at(case)
+        n = len(case.X)
         require(
             labels.shape == (n,), f"{case.name}: labels {labels.shape} of {n} records"
         )
@@ -326,7 +326,7 @@ def no_group_could_be_split(f: TriedPartitioner) -> None:
 
 
 def repeats_itself(f: TriedPartitioner) -> None:
-    """The same records get the same labels, whatever NumPy's global state."""
+    """Equal records get equal labels, whatever NumPy's global state."""
     for case in f.cases:
         before = np.random.get_state()  # noqa: NPY002
         np.random.seed(len(case.X))  # noqa: NPY002
@@ -364,7 +364,7 @@ def container_does_not_matter(f: TriedPartitioner) -> None:
 
 
 def order_of_attributes_does_not_matter(f: TriedPartitioner) -> None:
-    """Attributes in another order give the same groups, without near-ties."""
+    """Groups do not depend on the order of attributes, without near-ties."""
     _require_several(f)
     for k in f.group_sizes:
         same = are_equal_groups(f.labels(f.records[:, ::-1], k), f.ordinary(k))
@@ -372,7 +372,7 @@ def order_of_attributes_does_not_matter(f: TriedPartitioner) -> None:
 
 
 def order_of_records_does_not_matter(f: TriedPartitioner) -> None:
-    """Records in another order are in the same groups, without near-ties."""
+    """Groups do not depend on the order of records, without near-ties."""
     order = np.random.default_rng(0).permutation(len(f.records))
     for k in f.group_sizes:
         shuffled = f.labels(f.records[order], k, order)
@@ -381,11 +381,12 @@ def order_of_records_does_not_matter(f: TriedPartitioner) -> None:
 
 
 def units_do_not_matter(f: TriedPartitioner) -> None:
-    """Other units, origins and signs give the same groups, without near-ties."""
+    """Groups do not depend on units, origins and signs, without near-ties."""
     _require_standardised(f)
     X = f.records
     attributes = np.arange(X.shape[1])
-    factor, shift = 1000.0 ** (attributes - 1), 10.0**attributes
+    factor = 1000.0 ** (attributes - 1)
+    shift = 10.0**attributes
     for k in f.group_sizes:
         for what, other in (("units", factor * X + shift), ("signs", -X)):
             same = are_equal_groups(f.labels(other, k), f.ordinary(k))
@@ -393,7 +394,7 @@ def units_do_not_matter(f: TriedPartitioner) -> None:
 
 
 def doubled_and_negated_units_do_not_matter(f: TriedPartitioner) -> None:
-    """Units that are powers of two give the same labels: every z-score is the same."""
+    """Units that are powers of two do not change labels: every z-score is equal."""
     _require_standardised(f)
     for name, X in [("normal", f.records), *list_edges().items()]:
         if name in ("normal", "one attribute", "duplicates by the hundred"):
@@ -406,7 +407,7 @@ def doubled_and_negated_units_do_not_matter(f: TriedPartitioner) -> None:
 
 
 def constant_attribute_does_not_matter(f: TriedPartitioner) -> None:
-    """An attribute with one value more gives the same groups."""
+    """An added attribute with one value does not change the groups."""
     _require_standardised(f)
     _require_several(f)
     wide = np.insert(f.records, 1, 7e5, axis=1)
@@ -416,7 +417,7 @@ def constant_attribute_does_not_matter(f: TriedPartitioner) -> None:
 
 
 def copies_stay_together(f: TriedPartitioner) -> None:
-    """Where each record comes k times, no group loses anything."""
+    """If each record occurs k times, no group loses anything."""
     if f.guarantees > {"k"}:
         not_tried("what it guarantees beside k may part them")
     for k in f.group_sizes:
@@ -433,7 +434,8 @@ def copies_stay_together(f: TriedPartitioner) -> None:
 def impossible_k_is_refused(f: TriedPartitioner) -> None:
     """A k above n, below 1 or not whole is refused, with what to do."""
     _require_public(f)
-    X, n = f.records, len(f.records)
+    X = f.records
+    n = len(f.records)
     fix = f"To fix: choose k from 1 to {n}"
     require_refusal(
         partial(f, X, n + 1), f"k = {n + 1} of {n}", InfeasibleInputError, says=fix
@@ -488,13 +490,14 @@ def a_time_limit_is_kept(f: TriedPartitioner) -> None:
 
 
 def it_keeps_what_it_guarantees(f: TriedPartitioner) -> None:
-    """Its groups satisfy l or t, where it says that they do."""
+    """Its groups satisfy l or t, if it guarantees that."""
     further = f.guarantees & f.asks
     if not further:
         not_tried("it guarantees k alone")
     for name in ("n is 2k", "n is 3k - 1", "one attribute", "grid full of ties"):
         X = list_edges()[name]
-        labels, pay = f.labels(X, K), np.arange(len(X)) % L
+        labels = f.labels(X, K)
+        pay = np.arange(len(X)) % L
         if "l" in further:
             smallest_l = distinct_l(labels, pay)
             require(

@@ -16,7 +16,8 @@ from aggopt.privacy.model import PrivacyModel
 from aggopt.privacy.requirement import Requirement, sort_by_group
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
-SEEDS, ROUNDED = range(3), 1e-9  # what `found` may be off by where `broken` is exact
+SEEDS = range(3)
+ROUNDED = 1e-9  # what `found` may be off by where `broken` is exact
 FEW = (  # pays of seven records, in units
     (1, 1, 1, 1, 1, 1, 2),
     (1, 1, 1, 1, 2, 2, 2),
@@ -59,15 +60,13 @@ def draw_groups(seed: int, n: int, most: int = 9) -> Labels:
 
 
 def broken_is_what_found_shows(f: TriedPrivacyModel) -> None:
-    """A group breaks it exactly where it has less than is asked, or more of a "<="."""
+    """A group breaks it exactly if its figure is on the wrong side of the threshold."""
     of = f.asked
     counts = of.required.is_integer()  # then a value equal to it is not rounded
     for seed in range(5):
         records, starts = sort_by_group(draw_groups(seed, of.n, 9 - seed))
-        figures, broken = (
-            of.measure_groups(records, starts),
-            of.find_broken(records, starts),
-        )
+        figures = of.measure_groups(records, starts)
+        broken = of.find_broken(records, starts)
         require(
             figures.shape == broken.shape == (len(starts) - 1,), "one for each group"
         )
@@ -80,13 +79,11 @@ def broken_is_what_found_shows(f: TriedPrivacyModel) -> None:
 
 
 def groups_fall_short_exactly_where_they_break_it(f: TriedPrivacyModel) -> None:
-    """`short` is above 0 where a group breaks it, and 0 where it does not."""
+    """`short` is above 0 for a group that breaks it, and 0 for others."""
     for seed in SEEDS:
         records, starts = sort_by_group(draw_groups(seed, f.asked.n))
-        short, broken = (
-            f.asked.measure_shortfall(records, starts),
-            f.asked.find_broken(records, starts),
-        )
+        short = f.asked.measure_shortfall(records, starts)
+        broken = f.asked.find_broken(records, starts)
         agrees = ((short > 0) == broken).all() and (short >= 0).all()
         require(agrees, f"seed {seed}: they fall short elsewhere")
 
@@ -97,14 +94,10 @@ def the_check_says_what_the_groups_have(f: TriedPrivacyModel) -> None:
     for seed in SEEDS:
         labels = draw_groups(seed, of.n)
         records, starts = sort_by_group(labels)
-        broken, figures = (
-            of.find_broken(records, starts),
-            of.measure_groups(records, starts),
-        )
-        check, worst = (
-            of.check(labels),
-            figures.max() if of.sign == "<=" else figures.min(),
-        )
+        broken = of.find_broken(records, starts)
+        figures = of.measure_groups(records, starts)
+        check = of.check(labels)
+        worst = figures.max() if of.sign == "<=" else figures.min()
         where = f"seed {seed}"
         require(of.is_satisfied(labels) == (not broken.any()), f"{where}: `satisfied`")
         require(check.holds == (not broken.any()), f"{where}: the check holds or not")
@@ -114,7 +107,7 @@ def the_check_says_what_the_groups_have(f: TriedPrivacyModel) -> None:
 
 
 def each_group_is_judged_by_itself(f: TriedPrivacyModel) -> None:
-    """Whether a group breaks it does not depend on what the other groups are."""
+    """Whether a group breaks it does not depend on the other groups."""
     of = f.asked
     for seed in SEEDS:
         labels = draw_groups(seed, of.n)
@@ -126,7 +119,8 @@ def each_group_is_judged_by_itself(f: TriedPrivacyModel) -> None:
 
 def order_of_records_does_not_matter(f: TriedPrivacyModel) -> None:
     """Neither the order of the groups nor that of their records matters."""
-    of, rng = f.asked, np.random.default_rng(1)
+    of = f.asked
+    rng = np.random.default_rng(1)
     labels = rng.permutation(np.arange(of.n) % 8)
     records, starts = sort_by_group(labels)
     mixed = records.copy()
@@ -146,7 +140,8 @@ def one_value_protects_least(f: TriedPrivacyModel) -> None:
     """No group has less of it than some group of as many records with one value."""
     _, pay = make_people()
     ends = [np.flatnonzero(pay == end) for end in (pay.min(), pay.max())]
-    of, size = f.asked, len(ends[0])
+    of = f.asked
+    size = len(ends[0])
     alone = [of.measure_groups(end, np.array([0, size]))[0] for end in ends]
     extreme = max(alone) if of.sign == "<=" else min(alone)
     rng = np.random.default_rng(4)
@@ -164,8 +159,9 @@ def one_value_protects_least(f: TriedPrivacyModel) -> None:
 
 
 def some_groups_break_it(f: TriedPrivacyModel) -> None:
-    """It asks something: of groups at random, and of one value, some break it."""
-    of, codes = f.asked, np.unique(make_people()[1], return_inverse=True)[1]
+    """It requires something: some random groups, and groups of one value, break it."""
+    of = f.asked
+    codes = np.unique(make_people()[1], return_inverse=True)[1]
     tried = [codes, *(draw_groups(seed, of.n) for seed in SEEDS)]
     broken = any(of.find_broken(*sort_by_group(labels)).any() for labels in tried)
     require(broken, "no group breaks it, not one of a single value")
@@ -185,7 +181,7 @@ def a_union_satisfies_what_its_groups_do(f: TriedPrivacyModel) -> None:
 
 
 def infeasible_is_proven(f: TriedPrivacyModel) -> None:
-    """Where it says that no groups of k satisfy it, none of all partitions does."""
+    """If it declares that no groups of k satisfy it, none of all partitions does."""
     for units in FEW:
         of = f.of_values(UNIT * np.array(units, np.int64))
         if of.explain_infeasible(2) is None:
@@ -214,7 +210,7 @@ def merging_satisfies_it(f: TriedPrivacyModel) -> None:
 
 
 def it_shows_no_record(f: TriedPrivacyModel) -> None:
-    """What is printed of it, and of a check, holds no value."""
+    """Its repr, and the repr of a check, have no value."""
     of = f.asked
     text = repr(of) + str(of.check(np.zeros(of.n, np.intp)))
     values = [value for value in np.unique(make_people()[1]) if value > UNIT]

@@ -101,8 +101,10 @@ def _make_read_only(X: F64) -> F64:
     return X
 
 
-NAME, UNIT = "pay", 4000  # of the attribute: its name, and what its values differ by
-N, LEVELS = 40, 8  # records, and how many different values they have
+NAME = "pay"  # of the attribute
+UNIT = 4000  # by which its values differ
+N = 40  # records
+LEVELS = 8  # different values
 
 
 @dataclass(frozen=True, eq=False)

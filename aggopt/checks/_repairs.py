@@ -19,7 +19,8 @@ from aggopt.privacy.requirement import Requirement
 from aggopt.repair.registry import Repair, RepairInput
 from aggopt.repair.user_repair import OwnRepair
 
-K, N = 3, 24  # few, as integer programs of all unions are solved
+K = 3
+N = 24  # few, as integer programs of all unions are solved
 FEW = (1, 1, 1, 2, 3, 4, 5)  # pays of seven records, in units: three of them alike
 HERE = "highs"  # which needs no process of its own, as the default does
 SOON = 5.0  # seconds within which a limit of 0.05 is kept
@@ -81,7 +82,7 @@ def it_keeps_k_and_what_it_adds(f: TriedRepair) -> None:
 
 
 def it_leaves_what_it_says(f: TriedRepair) -> None:
-    """What the groups satisfied of what it says it leaves, they satisfy after it."""
+    """Groups still satisfy the requirements that it declares to keep."""
     left = f.method.leaves - f.method.adds - {OF_RECORDS}
     if not left:
         not_tried("it says that it leaves k alone, or adds all that it leaves")
@@ -111,7 +112,7 @@ def groups_that_satisfy_it_lose_nothing(f: TriedRepair) -> None:
 
 
 def certificate_is_true(f: TriedRepair) -> None:
-    """The objective is what the groups lose, and no groups that hold lose less."""
+    """The objective is the loss of the groups; no satisfying groups lose less."""
     for name in f.adds:
         X = make_people()[0][:7]
         requirement_added = build_requirement(
@@ -122,13 +123,15 @@ def certificate_is_true(f: TriedRepair) -> None:
         repaired, result = f(X, np.array([0, 0, 0, 1, 1, 1, 1]), requirement_added, 2)
         if result is None:
             continue
-        certificate, loss = result.certificate, compute_sse(scale_records(X), repaired)
+        certificate = result.certificate
+        loss = compute_sse(scale_records(X), repaired)
         stated = certificate.objective
         near = abs(stated - loss) <= 1e-6 * max(1.0, loss)
         require(near, f"{name}: objective {stated:.9g}, and the groups lose {loss:.9g}")
         missed = certificate.violation
         require(missed == 0, f"{name}: violation {missed:.3g} is stated")
-        best, bound = _find_least_loss(X, requirement_added), certificate.bound
+        best = _find_least_loss(X, requirement_added)
+        bound = certificate.bound
         if bound is not None:
             lies = f"{name}: it proves {bound:.9g}, and {best:.9g} is reached"
             require(bound <= best + 1e-6 * max(1.0, best), lies)
@@ -180,7 +183,8 @@ def _merge_until_satisfied(
 
 def _find_least_loss(X: F64, requirement_added: Requirement) -> float:
     """Return the least loss of groups of two or more that satisfy it."""
-    Z, best = scale_records(X), np.inf
+    Z = scale_records(X)
+    best = np.inf
     for groups in iter_partitions(len(X), 2):
         labels: I64 = np.empty(len(X), np.intp)
         for g, group in enumerate(groups):

@@ -90,7 +90,8 @@ class TriedSolverFunction:
     def answers(self) -> list[tuple[Posed, Answer]]:
         """Its answers, for the programs that it answers; broken if it answers none."""
         limit = {"time_limit": LIMIT} if self.takes("time_limit") else {}
-        answers, failed = [], []
+        answers = []
+        failed = []
         for posed in list_known_data():
             try:
                 answered = self.answer(posed, **limit)
@@ -168,7 +169,8 @@ def lasting(x: Any, labels: Any, sizes: Any) -> Any:
 
     m = len(sizes)
     rng = np.random.default_rng(0)
-    weights, worth = rng.integers(1, 99, (20, m)), rng.integers(1, 99, m)
+    weights = rng.integers(1, 99, (20, m))
+    worth = rng.integers(1, 99, m)
     c = cp.Variable(m, boolean=True, name="c")
     capacities = weights.sum(axis=1) // 3
     return cp.Problem(cp.Minimize(-worth @ c), [weights @ c <= capacities])
@@ -189,14 +191,14 @@ LASTS = 60  # groups of the program that lasts
 
 
 def answers_are_points(f: TriedSolverFunction) -> None:
-    """What it finds of small data, of some model at least, misses no constraint."""
+    """Its answer for small data, of some model at least, misses no constraint."""
     for posed, answer in f.answers:
         missed = posed.model.violation(posed.data, _evaluate_point(posed, answer))
         require(missed <= HELD, f"{posed.name}: the answer misses by {missed:.3g}")
 
 
 def known_optima_are_found(f: TriedSolverFunction) -> None:
-    """What it finds costs no more than the optimum, which is known."""
+    """Its answer costs no more than the known optimum."""
     for posed, answer in f.answers:
         cost = posed.model.objective(posed.data, _evaluate_point(posed, answer))
         near = cost <= _compute_upper_limit(posed)
@@ -205,7 +207,7 @@ def known_optima_are_found(f: TriedSolverFunction) -> None:
 
 
 def no_bound_is_a_lie(f: TriedSolverFunction) -> None:
-    """What it claims that no point goes below, the optimum does not."""
+    """The optimum is not below its claimed bound."""
     claims = [(posed, a.claimed.bound) for posed, a in f.answers if a.claimed]
     if not claims:
         not_tried("it claims no bound")
@@ -222,7 +224,7 @@ def infeasible_is_said(f: TriedSolverFunction) -> None:
 
 
 def unbounded_is_said(f: TriedSolverFunction) -> None:
-    """Where the cost falls for ever it finds no point, and claims no bound."""
+    """If the cost is unbounded it finds no point, and claims no bound."""
     answers = _select_programs(f, build_posed(endless))
     require(answers.reading is None, "it returns a point, and no point is best")
     require(answers.claimed is None, "it claims a bound, and there is none")
@@ -238,7 +240,7 @@ def a_time_limit_is_kept(f: TriedSolverFunction) -> None:
 
 
 def an_interrupt_is_raised(f: TriedSolverFunction) -> None:
-    """An interrupt that comes while it works is raised, at its limit at the latest."""
+    """An interrupt while it works is raised, at its limit at the latest."""
     if threading.current_thread() is not threading.main_thread():
         not_tried("signals reach the main thread only")
     _require_limit(f)
@@ -267,7 +269,7 @@ def unknown_options_are_refused(f: TriedSolverFunction) -> None:
 
 
 def another_start_is_taken(f: TriedSolverFunction) -> None:
-    """From another start it finds a point, too, and leaves the start as it was."""
+    """From another start it finds a point, too, and does not change the start."""
     if not f.takes("start"):
         not_tried("it takes no start")
     for posed, _ in f.answers:
@@ -279,7 +281,7 @@ def another_start_is_taken(f: TriedSolverFunction) -> None:
 
 
 def it_repeats_itself(f: TriedSolverFunction) -> None:
-    """The same data get the same answer, whatever NumPy's global state."""
+    """Equal data get equal answers, whatever NumPy's global state."""
     for posed, answer in f.answers:
         before = np.random.get_state()  # noqa: NPY002
         np.random.seed(len(posed.data.x))  # noqa: NPY002
@@ -293,7 +295,7 @@ def _evaluate_point(posed: Posed, answer: Answer) -> object:
 
 
 def _compute_upper_limit(posed: Posed) -> float:
-    """Return the limit up to which a cost counts as the optimum."""
+    """Return the largest cost that counts as the optimum."""
     best = float(posed.best)  # type: ignore[arg-type]
     return best + NEAR * max(1.0, abs(best))
 

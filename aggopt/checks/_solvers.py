@@ -108,7 +108,7 @@ EXACT = ("LP", "MILP", "MIQP")  # whose optimum a global solver shows
 
 
 def it_says_what_it_takes(f: TriedSolver) -> None:
-    """It takes classes or models that there are, and says how it is installed."""
+    """It takes existing classes or models, and documents its installation."""
     unknown = sorted(f.solver.takes - {*CLASSES, *MODELS})
     require(not unknown, f"it takes {', '.join(unknown)}, which is nothing")
     require(f.solver.takes, "it takes nothing")
@@ -132,7 +132,7 @@ def known_optima_are_found(f: TriedSolver) -> None:
 
 
 def it_proves_no_more_than_is_so(f: TriedSolver) -> None:
-    """No bound lies beyond the optimum; a solver that is local proves none."""
+    """No bound is beyond the optimum; a local solver proves none."""
     f.require_here()
     for kind, best, _, outcome, sign in f.known:
         if outcome.bound is None:
@@ -145,7 +145,7 @@ def it_proves_no_more_than_is_so(f: TriedSolver) -> None:
 
 
 def infeasible_is_said(f: TriedSolver) -> None:
-    """Without a feasible point it finds none, and a global solver says that."""
+    """Without a feasible point it finds none, and a global solver reports that."""
     f.require_here()
     for kind in f.classes:
         problem = build_infeasible_program(str(f.solver.language), kind)
@@ -163,7 +163,7 @@ def infeasible_is_said(f: TriedSolver) -> None:
 
 
 def unbounded_is_said(f: TriedSolver) -> None:
-    """Where the cost falls for ever, it finds no optimum, and proves no bound."""
+    """If the cost is unbounded, it finds no optimum, and proves no bound."""
     f.require_here()
     linear = [kind for kind in f.classes if kind in LINEAR]
     if not linear:
@@ -177,7 +177,7 @@ def unbounded_is_said(f: TriedSolver) -> None:
 
 
 def a_time_limit_is_kept(f: TriedSolver) -> None:
-    """A long program ends within its limit of time, and says that it was cut short."""
+    """A long program ends within its limit of time, and its status shows that."""
     f.require_here()
     for problem, limit in _iter_long_programs(f):
         started = compile_time.now()
@@ -191,7 +191,7 @@ def a_time_limit_is_kept(f: TriedSolver) -> None:
 
 
 def an_interrupt_is_raised(f: TriedSolver) -> None:
-    """An interrupt that comes while it works is raised, at its limit at the latest."""
+    """An interrupt while it works is raised, at its limit at the latest."""
     f.require_here()
     if threading.current_thread() is not threading.main_thread():
         not_tried("signals reach the main thread only")
@@ -199,7 +199,8 @@ def an_interrupt_is_raised(f: TriedSolver) -> None:
         not_tried("it takes no integer programs, of which a long one is known")
     if f.solver.language == "pyomo":
         not_tried("an interrupt within Pyomo's own code can leave output captured")
-    problem, started = build_knapsack(str(f.solver.language)), compile_time.now()
+    problem = build_knapsack(str(f.solver.language))
+    started = compile_time.now()
     with send_interrupt(after=0.1) as came:
         try:
             with reraise_interrupts():
@@ -226,7 +227,7 @@ def unknown_options_are_refused(f: TriedSolver) -> None:
 
 
 def it_repeats_itself(f: TriedSolver) -> None:
-    """The same program ends alike, at the same cost."""
+    """Equal programs end alike, at equal cost."""
     f.require_here()
     for kind, _, value, outcome, sign in f.known:
         if sign > 0:
@@ -243,7 +244,8 @@ def answers_of_models_are_points(f: TriedSolver) -> None:
     """Small data of a model that it takes end with a feasible point."""
     f.require_here(classes=False)
     for tried, answer in f.answers:
-        name, status = tried.name, answer.status
+        name = tried.name
+        status = answer.status
         require(status.usable, f"{name}: its small data end as {status.value}")
         require(
             answer.reading is not None, f"{name}: {status.value}, without an answer"
@@ -253,7 +255,7 @@ def answers_of_models_are_points(f: TriedSolver) -> None:
 
 
 def bounds_of_models_hold(f: TriedSolver) -> None:
-    """What it proves for a model's data, no solver's point goes below."""
+    """No solver's point is below its proven bound for a model's data."""
     f.require_here(classes=False)
     for tried, answer in f.answers:
         reached = {f.solver.name: answer} | {
@@ -281,12 +283,13 @@ def bounds_of_models_hold(f: TriedSolver) -> None:
 
 
 def options_of_models_are_refused(f: TriedSolver) -> None:
-    """An option that it does not have is refused, whatever model it is asked for."""
+    """An option that it does not have is refused, for any model."""
     f.require_here(classes=False)
     from aggopt.solvers.run_solver import run_here
 
     for name in f.models:
-        model, data = MODELS[name], TriedModel.of(MODELS[name], {}, name).data
+        model = MODELS[name]
+        data = TriedModel.of(MODELS[name], {}, name).data
         start = getattr(data, "means", None)
         ask = partial(run_here, model, data, f.solver, start, None)
         require_refusal(
@@ -377,7 +380,8 @@ def build_unbounded_program(language: str, kind: str) -> Any:
 def build_knapsack(language: str) -> Any:
     """Return an integer program that takes solvers more than a moment."""
     rng = np.random.default_rng(0)
-    weights, worth = rng.integers(1, 99, (20, 60)), rng.integers(1, 99, 60)
+    weights = rng.integers(1, 99, (20, 60))
+    worth = rng.integers(1, 99, 60)
     capacities = weights.sum(axis=1) // 3
     if language == "cvxpy":
         import cvxpy as cp
@@ -423,7 +427,8 @@ def _build_in_cvxpy(kind: str, a: float, sign: int) -> Any:
         rows.append(cp.sum_squares(x - a) <= 1)
     elif kind == "SDP":
         z = cp.Variable((2, 2), PSD=True)
-        cost, rows = cp.trace(z), [z[0, 1] == a]
+        cost = cp.trace(z)
+        rows = [z[0, 1] == a]
     sense = cp.Minimize if sign > 0 else cp.Maximize
     return cp.Problem(sense(sign * cost), rows)
 
@@ -434,7 +439,8 @@ def _build_in_pyomo(kind: str, a: float, sign: int) -> Any:
     problem = pyo.ConcreteModel()
     domain = pyo.Integers if kind in WHOLE else pyo.Reals
     x = problem.x = pyo.Var([0, 1], domain=domain, bounds=(-5, 5), initialize=0)
-    x[0], x[1] = 3, -2
+    x[0] = 3
+    x[1] = -2
     square = (x[0] - a) ** 2 + (x[1] - a) ** 2
     problem.one = pyo.Constraint(expr=x[0] + x[1] == 1)
     cost = a * x[0]

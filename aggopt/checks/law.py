@@ -127,23 +127,26 @@ class Trial:
 
     def _ended(self) -> tuple[Verdict, Exception | None]:
         started = compile_time.now()
-        ending, why = Ending.KEPT, ""
+        ending = Ending.KEPT
+        why = ""
         cause: Exception | None = None
         try:
             self.law.judge(self.subject)
         except NotTriedError as reason:
-            ending, why = Ending.NOT_TRIED, str(reason)
+            ending = Ending.NOT_TRIED
+            why = str(reason)
         except LawBrokenError as broken:
-            ending, why, cause = Ending.BROKEN, str(broken), None
+            ending = Ending.BROKEN
+            why = str(broken)
+            cause = None
         except Exception as crash:
             message = str(crash).partition("\n")[0]
-            ending, why, cause = (
-                Ending.BROKEN,
-                f"{type(crash).__name__}: {message}",
-                crash,
-            )
+            ending = Ending.BROKEN
+            why = f"{type(crash).__name__}: {message}"
+            cause = crash
         if ending is Ending.BROKEN and self.excuse is not None:
-            ending, why = Ending.EXCUSED, self.excuse
+            ending = Ending.EXCUSED
+            why = self.excuse
         took = compile_time.now() - started
         return Verdict(self.law, self.thing, ending, why, took), cause
 

@@ -159,7 +159,7 @@ def require_job(job: Path | None) -> Path:
 
 
 def require_no_job(job: Path | None) -> None:
-    """Refuse a job beside a file of code, which is checked on tables of the laws."""
+    """Refuse a job with a file of code: the laws have tables of their own."""
     if job is not None:
         raise JobError(
             "A file of code is checked by itself, on the tables of its laws, and a job "

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,9 @@ from aggopt.command.arguments import (
 )
 from aggopt.command.causes import NO
 from aggopt.errors import JobError
+
+if TYPE_CHECKING:
+    from aggopt.job import Job
 
 SIZE = 3  # attributes of a combination that makes a record special
 
@@ -135,13 +138,12 @@ def risk(
     replace keys under risk in JOB.  If neither names a target, all confidential columns
     are targets.
 
-    Without MASKED, it prints the risk of TABLE before masking: how many records are
-    unique, or in groups smaller than k, and by which quasi-identifiers.  aggopt reads
-    folders into memory.
+    Without MASKED, it prints the risk of TABLE before masking: the records that are
+    unique, or in groups smaller than k, and the quasi-identifiers that make them so.
+    aggopt reads folders into memory.
     """
     from aggopt.command import show_assessments
     from aggopt.engine.folder_review import find_release, read_original
-    from aggopt.job import Risk
     from aggopt.job.release_job import read_job_of_release
     from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.original_risk import measure_original_risk
@@ -150,17 +152,7 @@ def risk(
     path = masked if job is None else job
     require_no_table(context, path)
     loaded_job = load_job(read_job_of_release(path), trust)
-    defaults = loaded_job.risk
-    wanted = Risk(
-        weight=weight or defaults.weight,
-        unit=tuple(split_words(unit)) or defaults.unit,
-        target=tuple(split_words(target))
-        or defaults.target
-        or loaded_job.roles.confidential,
-        suda=suda or defaults.suda or SIZE,
-    )
-    wanted.require(loaded_job.roles)
-    loaded_job = loaded_job.model_copy(update={"risk": wanted})
+    loaded_job = _replace_risk_keys(loaded_job, weight, unit, target, suda)
     if job is None:
         _require_release(target=target, same_order=same_order, private=private)
         risks = measure_original_risk(read_original(table, loaded_job), loaded_job)
@@ -171,6 +163,22 @@ def risk(
     _print_result(
         reviewed, show_assessments.print_risk, as_json=as_json, holds=reviewed.holds
     )
+
+
+def _replace_risk_keys(
+    job: "Job", weight: str, unit: str, target: str, suda: int | None
+) -> "Job":
+    """Return the job with the keys under risk that options replace."""
+    from aggopt.job import Risk
+
+    risk = Risk(
+        weight=weight or job.risk.weight,
+        unit=tuple(split_words(unit)) or job.risk.unit,
+        target=tuple(split_words(target)) or job.risk.target or job.roles.confidential,
+        suda=suda or job.risk.suda or SIZE,
+    )
+    risk.require(job.roles)
+    return job.model_copy(update={"risk": risk})
 
 
 def _require_release(**options: Any) -> None:
@@ -211,7 +219,7 @@ def utility(
     """Measure how well analyses of MASKED agree with those of TABLE.
 
     It compares distributions, correlations, regressions, tables of categories and
-    weighted totals, and tries whether a classifier tells the two tables apart (pMSE).
+    weighted totals, and tries whether a classifier can separate the two tables (pMSE).
     aggopt reads folders into memory.
     """
     from aggopt.command import show_assessments
@@ -242,7 +250,7 @@ def compare(
     without_keys: WithoutKeys = False,
     as_json: AsJson = False,
 ) -> None:
-    """Count what several releases of the same people give away together.
+    """Count the records that several releases of the same people disclose together.
 
     If an intruder knows the group of a person in each release, the person is in their
     intersection.  The exit code is 1 if an intersection has fewer records than the

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from aggopt.core.memory import is_lack_of_memory
 from aggopt.errors import AggoptError, JobError, ResourceError, SolverError
 
-DONE, NO, INTERNAL = 0, 1, 5
+DONE = 0
+NO = 1
+INTERNAL = 5
 BY_SIGNAL = 128  # plus its number: the code of what a signal ends
 WIDTH = 76  # characters of a line of help: a narrow terminal has them
 

@@ -36,7 +36,7 @@ from aggopt.data.readers.read import read_as_text
 from aggopt.encoding import AttributeType
 from aggopt.encoding.encode_table import describe_codes
 from aggopt.engine.resource_check import RunNeeds
-from aggopt.errors import AggoptError, MemoryLimitError, TableError, toml_key
+from aggopt.errors import AggoptError, MemoryLimitError, toml_key
 from aggopt.job import AttributeSection, Job
 from aggopt.job.engine_section import Engine
 from aggopt.job.release_job import read_job_of_release, read_stated_roles
@@ -50,7 +50,6 @@ from aggopt.pipeline.prepare.memory_check import (
 from aggopt.release.audit.risk_limits import describe_unsure_limits
 
 PUBLISHED = ("confidential", "other")  # as they are
-MOST = 5000  # columns: 2 ms of processor time each were measured
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
 
 
@@ -65,7 +64,7 @@ class CheckResult:
     needs
         Resources that a run of an engine needs; None of a table in memory.
     code
-        The exit code with which `mask` would end; 0 if it would begin.
+        The exit code of `mask`; 0 if it would begin.
     """
 
     records: int | None
@@ -126,13 +125,6 @@ def check_table(
         wrong.append(Obstacle.from_error(error))
     if table is None or text_format is None:
         return CheckResult(None, (), tuple(wrong), (), code=wrong[0].code)
-    require_few_columns(
-        path,
-        table.num_columns,
-        MOST,
-        "check reads",
-        "check a file with some of the columns; aggopt mask makes the same checks.",
-    )
     if job is not None:
         require_memory_to_read(len(table), job)
     profiles = tuple(
@@ -147,35 +139,19 @@ def check_table(
     codes = [obstacle.code for obstacle in wrong] + (
         [] if first is None else [first.exit_code]
     )
-    notes = tuple(
-        list_column_notes(columns, job, obstacles, ENCODED * NUMBER * len(table))
-    )
+    notes = [*list_column_notes(columns, job, obstacles, ENCODED * NUMBER * len(table))]
     published = table.select(
         [look.name for look, _ in columns if look.name not in job.dropped]
     )
-    notes += tuple(describe_formulas(published, job.released_input))
-    notes += tuple(describe_unsure_limits(job.privacy))
-    notes += tuple(explain_policies(path, table, job, obstacles, profiles))
+    notes += describe_formulas(published, job.released_input)
+    notes += describe_unsure_limits(job.privacy)
+    notes += explain_policies(path, table, job, obstacles, profiles)
     if not has_text_entries(path):
-        notes += tuple(_list_names_lost_in_csv(table, columns))
-    every = (*wrong, *obstacles)
-    return CheckResult(len(table), columns, every, notes, code=codes[0] if codes else 0)
-
-
-def require_few_columns(
-    path: Path, columns: int, most: int, reads: str, fix: str
-) -> None:
-    """Refuse a table of more than `most` columns, which a command `reads`.
-
-    Raises
-    ------
-    TableError
-        It would take minutes.
-    """
-    if columns > most:
-        raise TableError(
-            f"{path.name} has {columns} columns, and {reads} {most} at most.", fix=fix
-        )
+        notes += _list_names_lost_in_csv(table, columns)
+    code = codes[0] if codes else 0
+    return CheckResult(
+        len(table), columns, (*wrong, *obstacles), tuple(notes), code=code
+    )
 
 
 def list_column_notes(
@@ -213,7 +189,8 @@ def add_roles(
         return tuple(
             (look, None) for look in profiles if not count_numeric_names(names)
         )
-    roles, spelled = map_roles(stated), map_role_spellings()
+    roles = map_roles(stated)
+    spelled = map_role_spellings()
     columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in profiles)
     hidden = has_private_names(stated, names)
     return tuple(pair for pair in columns if pair[1] or not hidden)
@@ -244,7 +221,9 @@ def _list_notes(
     look: ColumnProfile, role: str | None, k: int, kind: str | None, coordinate: int
 ) -> Iterator[str]:
     """Yield notes on a column for the data steward; none is an obstacle."""
-    name, different, rare = repr(look.name), look.different, look.rare(k)
+    name = repr(look.name)
+    different = look.different
+    rare = look.rare(k)
     if role == "quasi-identifier" and look.constant:
         yield f"{name} has one value only: it will be kept as it is."
     if role == "quasi-identifier" and look.may_be_codes and kind is None:
@@ -281,7 +260,7 @@ def _list_notes(
 
 
 def _is_perhaps_identifier(look: ColumnProfile) -> bool:
-    """Whether whole numbers may number records, and are no amounts by their name."""
+    """Whether whole numbers may number records, and their name is not of an amount."""
     words = Words.from_name(look.name, look.label)
     measured = words.is_quantity or words.is_confidential
     return look.looks_as_numbering and not measured
@@ -297,7 +276,8 @@ def _list_date_notes(
     attribute_type = section.type if section else AttributeType()
     if role not in (None, "quasi-identifier") or attribute_type.format:
         return
-    kind, name = attribute_type.kind, repr(look.name)
+    kind = attribute_type.kind
+    name = repr(look.name)
     masked = role is not None and look.name not in refused
     now = " is masked as names" if masked else ""
     where = f"[attributes.{toml_key(look.name)}]"

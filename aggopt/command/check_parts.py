@@ -50,7 +50,7 @@ NO_ENGINE = Obstacle(
 
 
 def is_for_engine(table: Path, file: Path, engine: str | None) -> bool:
-    """Whether a table is in parts, or --engine or the job names who masks it."""
+    """Whether a table is in parts, or --engine or the job names an engine."""
     try:
         has_engine = replace_engine_keys(file, name=engine).engine.name != "memory"
     except AggoptError:
@@ -108,7 +108,8 @@ def check_folder(
     columns = add_roles(
         profiles, job.roles if job else read_stated_roles(file), parts.schema.names
     )
-    notes, needs = [*_list_footer_notes(parts, missing, tuple(levels))], None
+    notes = [*_list_footer_notes(parts, missing, tuple(levels))]
+    needs = None
     if job is not None:
         in_blocks = set_block_partition(job)
         block = largest_block(parts.records, job.engine.block)
@@ -117,7 +118,8 @@ def check_folder(
         if job.engine.name != "memory":
             needs = estimate_needs(parts, in_blocks, levels)
             wrong += try_check(require_fitting_memory, parts, in_blocks, levels)
-    every, code = tuple(dict.fromkeys(wrong)), wrong[0].code if wrong else 0
+    every = tuple(dict.fromkeys(wrong))
+    code = wrong[0].code if wrong else 0
     return CheckResult(parts.records, columns, every, tuple(notes), needs, code)
 
 
@@ -179,11 +181,12 @@ def _list_schema_obstacles(job: Job, parts: InputFolder) -> Iterator[Obstacle]:
 def _list_missing_obstacles(
     job: Job, missing: Mapping[str, int | None]
 ) -> Iterator[Obstacle]:
-    """Yield quasi-identifiers with missing values for which no policy is set."""
+    """Yield quasi-identifiers with missing values and without a policy."""
     if job.missing.policy != REFUSE:
         return
     for name in job.roles.quasi_identifier:
-        section, count = job.attributes.get(name), missing.get(name)
+        section = job.attributes.get(name)
+        count = missing.get(name)
         if count and not (section is not None and section.missing):
             yield Obstacle(
                 f"{name!r}: {plural(count, 'value')} {'is' if count == 1 else 'are'} "
@@ -219,7 +222,7 @@ def require_comparable(parts: InputFolder, job: Job) -> None:
 
 
 def _list_compared_columns(job: Job) -> Iterator[str]:
-    """Yield the confidential columns of which numbers are asked."""
+    """Yield the confidential columns that must be numbers."""
     privacy = job.privacy
     for name in job.roles.confidential:
         treatment = privacy.treatment(name)

@@ -110,7 +110,8 @@ def choose(
     with console.track_progress(quiet=as_json) as report:
         report("read", 0.0)
         choice = Choosing.of(table, job, axes, **settings, cache=cache, trust=trust)
-        interrupts.outcome, is_done = _describe_unwritten(out, cache), False
+        interrupts.outcome = _describe_unwritten(out, cache)
+        is_done = False
         try:
             _run_points(choice, jobs, report)
             is_done = True
@@ -193,7 +194,7 @@ def _check_outputs(
 
 
 def _parse_values(listed: str | None, name: str, read: Any) -> list[Any] | None:
-    """Return values that are separated by commas; None where none are asked."""
+    """Return values that are separated by commas; None without the option."""
     return (
         None if listed is None else [read(word, name) for word in split_words(listed)]
     )

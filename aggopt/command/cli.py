@@ -101,7 +101,8 @@ def init(
     """Write a commented job for TABLE, which you edit.
 
     aggopt proposes a role for each column, with its reason, and the separator and the
-    decimal point of a CSV file.  It asks you about what the table does not decide.
+    decimal point of a CSV file.  Decisions that the table leaves open
+    are yours.
     """
     from aggopt.command.draft import propose_job
     from aggopt.release.files.staging import Staging, check_places

@@ -1,9 +1,9 @@
 """Collect all obstacles of a job and its table.
 
-Every check is one that `mask` makes: of the whole job first and, where that is refused,
-of its roles, of each column by itself and of its sections.  What depends on the groups
-is not seen: it takes the work to find them.  Groups of an earlier release are read,
-not found, so what they show together with it is seen, unless groups are to be merged.
+Every check is one that `mask` makes: of the whole job first and, if that is refused, of
+its roles, of each column by itself and of its sections.  Obstacles that depend on the
+groups are not listed: to find them takes the work.  Groups of an earlier release are
+read, not computed: their obstacles are listed, too, unless groups are to be merged.
 """
 
 from collections.abc import Callable, Container, Iterator, Mapping
@@ -84,7 +84,7 @@ class _ReadyToPartition(Exception):
 def find_refusal(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
     """Return why `mask` refuses before any work; None if it would begin.
 
-    `table` are the records of the file at `path`, or some of them, as they are written.
+    `table` has the entries of the file at `path` unparsed, all records or some.
     """
     section = job.partition
     is_read = isinstance(section, EarlierGroups) and section.changes != "merge"
@@ -95,7 +95,8 @@ def find_refusal(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
             raise _ReadyToPartition
 
     try:
-        data, parts = read_as_mask(path, table, job), [job]
+        data = read_as_mask(path, table, job)
+        parts = [job]
         if job.units.apart(job.roles):
             parts = [*split_job(job.contained(), read_table(data, job)[0])]
         for part in parts:
@@ -107,7 +108,7 @@ def find_refusal(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
 
 
 def read_as_mask(path: Path, table: pa.Table, job: Job) -> pa.Table:
-    """Return records as `mask` reads those of the file; raises as `read`."""
+    """Return records as `mask` reads them from the file; raises as `read`."""
     if has_text_entries(path):
         read_csv_shape(path, job.input)  # entries may span lines in what was looked at
     return columns_as_read(path, table, job.roles, job.input, job.attributes)
@@ -116,8 +117,8 @@ def read_as_mask(path: Path, table: pa.Table, job: Job) -> pa.Table:
 def find_obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...]:
     """Return all obstacles of a job and its table; none if `mask` would begin.
 
-    `table` is the one at `path`, or a sample of it, as it is written.  Other columns
-    and all sections are looked at as if a column that cannot be read were mended.
+    `table` has the entries of the file at `path` unparsed, all records or a sample.
+    Other columns and all sections are checked as if no column were unreadable.
     """
     first = find_refusal(path, table, job)
     return () if first is None else collect_obstacles(path, table, job, first)
@@ -129,7 +130,8 @@ def collect_obstacles(
     """Return all obstacles of a job that `mask` refuses for the error `first`."""
     if not len(table):
         return (Obstacle.from_error(first),)
-    role_fields, columns = map_roles(job.roles), {}
+    role_fields = map_roles(job.roles)
+    columns = {}
     obstacles = [*_list_role_obstacles(job, table.column_names)]
     for name in table.column_names:
         if name in role_fields:
@@ -167,7 +169,7 @@ def drop_columns(job: Job, names: Container[str | None]) -> Job:
 
 
 def has_private_names(roles: Roles, names: list[str]) -> bool:
-    """Whether names that the roles do not have may be those of a record."""
+    """Whether names without a role may be the entries of a record."""
     role_fields = map_roles(roles)
     shared = sum(name in role_fields for name in names)
     return shared < len(role_fields) and is_perhaps_record(names, shared)
@@ -185,7 +187,8 @@ def try_check(
 
 def _list_role_obstacles(job: Job, names: list[str]) -> Iterator[Obstacle]:
     """Yield obstacles of the roles: names twice, unknown, or left out."""
-    role_fields, present_names = map_roles(job.roles), set(names)
+    role_fields = map_roles(job.roles)
+    present_names = set(names)
     yield from try_check(job.roles.check, list(role_fields))
     yield from try_check(build_roles(role_fields).check, names)
     present = {
@@ -228,8 +231,11 @@ def _list_table_obstacles(job: Job, table: Table, lost: bool) -> Iterator[Obstac
     within, wrong = _try_call(stratify, table, job)
     yield from wrong
     table, strata = within or (table, None)
-    X, n, names = table.matrix(), len(table.frame), table.roles.quasi_identifier
-    records, together = _encode_records(table, X, job), (tuple(range(len(names))),)
+    X = table.matrix()
+    n = len(table.frame)
+    names = table.roles.quasi_identifier
+    records = _encode_records(table, X, job)
+    together = (tuple(range(len(names))),)
     columns = None
     if not (lost and isinstance(job.partition.attributes, Correlation)):
         columns, wrong = _try_call(find_blocks, job, records)
@@ -253,7 +259,7 @@ def _list_table_obstacles(job: Job, table: Table, lost: bool) -> Iterator[Obstac
 
 
 def _encode_records(table: Table, X: Floats, job: Job) -> Floats | Encoded:
-    """Return records as they are encoded; numbers where they are or cannot be."""
+    """Return the encoded records, or their numbers if they cannot be encoded."""
     encoded, _ = _try_call(table.encode, job.partition.weights)
     if encoded is None:
         return X

@@ -153,7 +153,7 @@ class Words:
 
     @classmethod
     def from_name(cls, name: str, label: str = "") -> "Words":
-        """Return them: `hhIncome`, `hh_income` and `HH.INCOME` have the same two.
+        """Return them: `hhIncome`, `hh_income` and `HH.INCOME` have two equal words.
 
         Accents are left out: `Prénom` is `prenom`, `Straße` is `strasse`.
         """

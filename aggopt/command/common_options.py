@@ -44,7 +44,7 @@ class Commands(typer.Typer):
 
 
 def _join_paragraphs(text: str) -> str:
-    """Return text with a line for each paragraph, for help to wrap as wide as it is.
+    """Return text with a line for each paragraph, which help wraps to its width.
 
     >>> _join_paragraphs("Mask  a table.")
     'Mask a table.'

@@ -29,7 +29,7 @@ COMPILING = (
 
 
 class _EscapingConsole(Console):
-    """A console on which names of files and columns are text, whatever is in them.
+    """A console that prints names of files and columns as plain text.
 
     A terminal obeys escape sequences: colours, a title, a line over
     another.  Marks that turn the direction of text make a name look like another.
@@ -59,7 +59,7 @@ def _escape_match(match: re.Match[str]) -> str:
 
 
 class _BrokenPipeConsole(_EscapingConsole):
-    """A console whose reader may stop reading: the work is done all the same."""
+    """A console whose reader may stop reading: the work continues."""
 
     ends_blank = False  # whether the last line that was printed is a blank one
 
@@ -87,8 +87,8 @@ def track_progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], No
     """Yield a function that takes note of the step and its share, which are shown.
 
     Where someone watches, by a bar; else, by a line each ten seconds.  If `quiet`,
-    standard output is kept for the one JSON object: what a solver prints goes to
-    standard error meanwhile, and what is shown of the steps are lines.
+    standard output is kept for the one JSON object: solvers print to standard error
+    meanwhile, and steps are shown as lines.
     """
     steps = Steps(working=compile_time.now)
     bar = Bar(steps, _err) if _err.is_terminal and not (quiet or out.quiet) else None
@@ -158,7 +158,7 @@ def print_note(text: str, style: str | None = None) -> None:
 
 
 def describe_defect(error: Exception) -> str:
-    """Return where a defect struck, and not its message, which may quote a record."""
+    """Return the place of a defect, and not its message, which may quote a record."""
     frame = extract_tb(error.__traceback__)[-1]
     return (
         f"Internal error: {type(error).__name__} at {Path(frame.filename).name}:"
@@ -169,15 +169,15 @@ def describe_defect(error: Exception) -> str:
 def publish_files(written: AbstractContextManager[Callable[[], T]]) -> T:
     """Let files appear; after that no message of an interrupt denies them.
 
-    `written` are files written aside; what it yields gives them their names.  What is
-    left afterwards is to report it, in which time signals are ignored.
+    `written` are files written aside; the yielded function gives them their names.  The
+    command then only reports it, and ignores signals meanwhile.
     """
     with written as commit, interrupts.announce_result(RELEASED):
         return commit()
 
 
 def report_unprinted(error: Exception) -> None:
-    """Say that the files of the command are there, and that printing failed."""
+    """Report that the files of the command exist, and that printing failed."""
     done = interrupts.outcome[:1].upper() + interrupts.outcome[1:]
     print_note(f"{done}; printing failed ({type(error).__name__}).")
     if isinstance(error, OSError | UnicodeError):
@@ -185,7 +185,7 @@ def report_unprinted(error: Exception) -> None:
 
 
 def print_line(text: str, style: str | None = None) -> None:
-    """Print plain text, in lines that end between words where a terminal ends them."""
+    """Print plain text; on a terminal, lines end between words."""
     columns = get_line_width()
     folded = text if columns is None else wrap_lines(text, columns)
     out.print(folded, markup=False, soft_wrap=True, style=style)

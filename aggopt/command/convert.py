@@ -59,7 +59,7 @@ def convert(
     """Convert CSV files of any size into a folder of Parquet files, for mask --engine.
 
     All entries of a column decide its type.  A column remains text if its numbers could
-    not be written again as they are spelled.  OUT holds originals: only you can read
+    not be written again with equal spelling.  OUT holds originals: only you can read
     it.
     """
     from aggopt.engine.conversion.convert import convert as convert_files

@@ -1,4 +1,4 @@
-"""A job for a table that was looked at: filled in where nothing is to be decided."""
+"""A job for a table that was inspected: complete but for your decisions."""
 
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from aggopt.command.check import require_few_columns
 from aggopt.command.check_parts import list_engine_obstacles
 from aggopt.command.collect_errors import Obstacle, drop_columns, find_obstacles
 from aggopt.command.missing_policies import FILLED, REFUSED, Policy, propose_policy
@@ -35,7 +34,7 @@ from aggopt.errors import TableError, name_sections
 from aggopt.job import Input, Job
 from aggopt.job.engine_section import Engine
 
-MOST = 2_000  # columns: so many are looked at in seconds
+MOST = 2000  # columns, which init reads in seconds
 NOTHING_TO_MASK = Obstacle(
     "No column is proposed as quasi-identifier, and these are what is masked.",
     "move there what others may know of a person.",
@@ -76,10 +75,10 @@ def propose_job(
     decimal: str | None = None,
     encoding: str = UTF_8,
 ) -> Draft:
-    """Return a job file for the table at `path`, with roles where none is in doubt.
+    """Return a job file for the table at `path`, with the roles that are not in doubt.
 
-    Columns are listed with counts; no entry is shown.  Of a large table a sample is
-    looked at, the same each time, and the job says so.  What mask refuses of the roles
+    Columns are listed with counts; no entry is shown.  Of a large table a fixed sample
+    is read, and the job notes it.  What mask refuses of the roles
     that are proposed is left to be decided; where values are missing, a policy is
     proposed, too.
 
@@ -92,30 +91,16 @@ def propose_job(
     folder = is_folder_or_pattern(path)
     if folder:
         parts = InputFolder.of(path)
-        sample, text_format = Sample.of_blocks(parts.blocks(), parts.records), Input()
+        sample = Sample.of_blocks(parts.blocks(), parts.records)
+        text_format = Input()
     else:
         sample, text_format = sample_with_dialect(path, separator, decimal, encoding)
     table = sample.table.unify_dictionaries() if folder else sample.table
-    require_few_columns(
-        path,
-        table.num_columns,
-        MOST,
-        "init looks at",
-        "run it on a file with some of the columns, and name the others in the job it "
-        "writes.",
-    )
+    _require_few_columns(path, table)
     _require_header(path, table)
     profiles = profile_columns(table, text_format if has_text_entries(path) else None)
     proposed = propose_roles(profiles, Structure.of(table))
-    questions = tuple(
-        Obstacle(
-            f"{proposal.look.name!r}: {proposal.reason}.",
-            name_sections(proposal.question, proposal.look.name),
-            proposal.look.name,
-        )
-        for proposal in proposed
-        if proposal.question
-    )
+    questions = _list_questions(proposed)
 
     def render_text(undecided: Sequence[Obstacle], policy: Policy) -> str:
         return render_template(
@@ -149,6 +134,30 @@ def propose_job(
     holed = [look for look in masked if look.missing and look.name not in open_]
     policy = propose_policy(path, table, drop_columns(table_job, open_), holed)
     return Draft(render_text(obstacles, policy), obstacles, proposed, sample.note)
+
+
+def _list_questions(proposed: Sequence[Proposal]) -> tuple[Obstacle, ...]:
+    """Return the questions on columns whose roles a person must decide."""
+    return tuple(
+        Obstacle(
+            f"{proposal.look.name!r}: {proposal.reason}.",
+            name_sections(proposal.question, proposal.look.name),
+            proposal.look.name,
+        )
+        for proposal in proposed
+        if proposal.question
+    )
+
+
+def _require_few_columns(path: Path, table: pa.Table) -> None:
+    """Refuse a table of which a proposal would take minutes."""
+    if table.num_columns > MOST:
+        raise TableError(
+            f"{path.name} has {table.num_columns} columns, and init looks at {MOST} at "
+            "most.",
+            fix="run it on a file with some of the columns, and name the others in the "
+            "job it writes.",
+        )
 
 
 def _require_header(path: Path, table: pa.Table) -> None:

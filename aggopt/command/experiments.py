@@ -110,13 +110,14 @@ def sweep(
     equal delta), and keeps it if you interrupt.  OUT.png shows risk against loss, and
     the points that no other point beats.  aggopt audits each point: whether it
     satisfies the requirements of JOB.  The distances of --delta replace all distances
-    of JOB, also those in columns; its importance and margin remain.
+    of JOB, also distances in columns; its importance and margin remain.
     """
     from aggopt.command import sweep_files
     from aggopt.experiments.sweep import sweep as run_sweep
 
     grid = parse_numbers(alpha, "alpha"), parse_numbers(delta, "delta")
-    statistics, settings = split_words(keep), dict(map(_parse_setting, over or ()))
+    statistics = split_words(keep)
+    settings = dict(map(_parse_setting, over or ()))
     with (
         console.track_progress(quiet=as_json) as report,
         sweep_files.open_sweep_files(
@@ -195,7 +196,7 @@ def _parse_setting(stated: str) -> tuple[str, list[Any]]:
 
 
 def _parse_value(word: str) -> Any:
-    """Return a word as the number or truth value that it spells, or as it is."""
+    """Return the number or truth value that a word spells, or the word."""
     try:
         return tomllib.loads(f"value = {word}")["value"]
     except tomllib.TOMLDecodeError:

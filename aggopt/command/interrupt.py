@@ -1,10 +1,10 @@
 """Ctrl-C and SIGTERM, which reach the command even if their exception is lost.
 
-What a handler raises while an object dies, or within a callback of a C library, is
-printed and forgotten.  So the command also notes that Ctrl-C came, and looks at the
-note at each step, before files appear, and at its end.
+An exception of a handler is printed and lost if it is raised while an object is
+deleted, or within a callback of a C library.  So the command also notes that Ctrl-C was
+pressed, and checks the note at each step, before files appear, and at its end.
 
-Signals that come while a solver does not return to Python: Python runs a handler
+Signals that arrive while a solver does not return to Python: Python runs a handler
 between its own instructions, and a library may take minutes for one of them.  The
 number of each signal is written to a pipe at once.  The guardian reads it and hands it
 on to a thread, which ends the process if no handler ran.  If a library keeps the
@@ -42,19 +42,21 @@ class Interrupts:
     Attributes
     ----------
     count
-        How often it came.
+        How often Ctrl-C was pressed.
     ending
-        The number of another signal that came and ends the command; 0 before.
+        The number of another signal that ends the command; 0 before.
     is_done
         Whether the last files of the command have their names.
     advice
-        What to do about an interrupted command, where it is not to run it again.
+        Advice on an interrupted command, if running it again does not help.
     handled_at
         When the handler of each signal last ran, by time.monotonic().
     """
 
     def __init__(self) -> None:
-        self.count, self.ending, self._outcome = 0, 0, NO_RELEASE
+        self.count = 0
+        self.ending = 0
+        self._outcome = NO_RELEASE
         self.is_done = False
         self.advice = ""
         self.handled_at: dict[int, float] = {}
@@ -77,8 +79,10 @@ class Interrupts:
         Ignored signals, as under nohup, and a Ctrl-C handled elsewhere stay so.
         """
         self.is_done = False
-        self.count, self.ending = 0, 0
-        self.outcome, self.advice = NO_RELEASE, ""
+        self.count = 0
+        self.ending = 0
+        self.outcome = NO_RELEASE
+        self.advice = ""
         self.handled_at = {}
         if signal.getsignal(signal.SIGINT) in (
             signal.default_int_handler,
@@ -102,9 +106,10 @@ class Interrupts:
         """Forget the signals of this command, and ignore others if it is done.
 
         The interpreter undoes all other handlers when it ends.  If all files of the
-        command have their names, its exit code must say so.
+        command have their names, its exit code must show it.
         """
-        self.count, self.ending = 0, 0
+        self.count = 0
+        self.ending = 0
         if self.is_done:
             for number in self.handled_at:
                 signal.signal(number, signal.SIG_IGN)
@@ -191,8 +196,8 @@ def monitor_signals(
 ) -> Iterator[None]:
     """Call `end`, from a thread, with each signal that no handler takes in time.
 
-    `handled_at` says when the handler of a signal last ran, by time.monotonic().  While
-    files are named, or are there, nothing is ended: signals wait then.
+    `handled_at` is the time of the last run of a signal's handler, by time.monotonic().
+    While files are named, or have been, nothing is ended: signals wait then.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # which alone may say where numbers are written
@@ -235,7 +240,7 @@ def monitor_signals(
 def _is_lost(number: int, handled_at: Mapping[int, float], since: float) -> bool:
     """Whether a signal reached no handler, and does not wait for files either.
 
-    A handler may run before the thread reads what it was called with.
+    A handler may run before the thread reads its signal.
     """
     waits = isinstance(signal.getsignal(number), DeferredSignals)
     return not waits and number in handled_at and handled_at[number] < since

@@ -3,7 +3,7 @@
 A line has `time` (UTC), `level`, `stage`, `message` and `seconds` since the log began;
 the last one also `exit`, `cause` and what to do, `fix`.  No line has a value of a
 record: a message is the name of a step, a share, or an error of this package.  Each
-line is one write to the end of the file, whatever thread or handler it comes from.
+line is one write to the end of the file, from any thread or handler.
 """
 
 import json
@@ -39,7 +39,7 @@ class Log:
         Raises
         ------
         TableError
-            Something is there already, or the folder is not.
+            The file exists already, or its folder does not.
         PlaceError
             The system does not permit it.
         """
@@ -53,7 +53,8 @@ class Log:
                 fix="name a file that is not there yet, in a folder that is and may be "
                 "written to.",
             ) from None
-        self._stage, self._began = "start", time.monotonic()
+        self._stage = "start"
+        self._began = time.monotonic()
         self._compiled.clear()
         self._write_line("info", f"aggopt {__version__}, {command}")
         self._notify_guardian(path)
@@ -64,7 +65,8 @@ class Log:
             return
         now = time.monotonic()
         if stage != self._stage:
-            self._stage, self._shared = stage, now
+            self._stage = stage
+            self._shared = now
             self._write_line("info", "begun")
         elif now > self._shared + EVERY:
             self._shared = now
@@ -77,7 +79,7 @@ class Log:
             self._write_line("info", f"compiling loops ({part})")
 
     def close(self, code: int, problem: str = "", fix: str = "") -> None:
-        """Note with which code the command ends, and why; nothing comes after it."""
+        """Log the exit code of the command and its cause, as the last line."""
         if self._file is None:
             return
         level = _LEVELS.get(code, "error")

@@ -1,4 +1,4 @@
-"""The commands that write a release: of a table, of a folder, or once more."""
+"""The commands that write a release: `mask` and `repeat`."""
 
 import shlex
 import sys
@@ -78,13 +78,13 @@ def mask(
     scheduler: Scheduler = None,
     resume: Resume = None,
 ) -> None:
-    """Mask TABLE as JOB says and write the audited release to OUT.
+    """Mask TABLE by JOB and write the audited release to OUT.
 
     Publish OUT alone.  aggopt writes two more files next to it, or into --private DIR,
-    which are for you alone: NAME.manifest.json says how the release was made, and
+    which are for you alone: NAME.manifest.json records how the release was made, and
     NAME.private.csv links each record to its group.  --report HTML writes a page about
     the release, which you may publish.  With --engine, TABLE is a folder of Parquet
-    files, or a pattern such as "in/*.parquet"; OUT is a new folder, which you may
+    files, or a pattern like "in/*.parquet"; OUT is a new folder, which you may
     publish, and the folder OUT.private is for you alone.
     """
     from aggopt.engine.mask import replace_engine_keys
@@ -105,7 +105,8 @@ def mask(
         mask_folder(table, loaded_job, out, trust, as_json=as_json)
         return
     require_one_file(table, PARTS)
-    places, roles = ReleaseFiles.beside(out, private, report), loaded_job.released_roles
+    places = ReleaseFiles.beside(out, private, report)
+    roles = loaded_job.released_roles
     names = (*roles.published, *roles.unit)
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
     require_unchanged_types(out, table, loaded_job.roles.as_they_are, loaded_job.input)
@@ -133,7 +134,7 @@ def repeat(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the release of MANIFEST from TABLE again, with the same bytes, or refuse."""
+    """Make the release of MANIFEST from TABLE again, with equal bytes, or refuse."""
     from aggopt.pipeline.review.repeat import remake_release
     from aggopt.release.files.output_paths import ReleaseFiles
 
@@ -155,7 +156,7 @@ def require_fresh(overwrite: bool, private: Path | None, report: Path | None) ->
     Raises
     ------
     JobError
-        A folder is never overwritten, and its key lies beside it.
+        A folder is never overwritten, and its key is in the folder next to it.
     """
     options = {"--overwrite": overwrite, "--private": private, "--report": report}
     for option, value in options.items():
@@ -186,7 +187,7 @@ def mask_folder(
 
 @contextmanager
 def _explain_resuming(to: Path) -> Iterator[None]:
-    """Say of a command that a signal ends where its work is, and how it goes on."""
+    """Describe where the work of an interrupted command is, and how to resume it."""
     resume = shlex.join(["aggopt", *_remove_resume(sys.argv[1:]), "--resume"])
     interrupts.outcome = f"no release was written; go on with {resume}"
     try:

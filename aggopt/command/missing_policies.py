@@ -45,7 +45,7 @@ def propose_policy(
 ) -> Policy:
     """Return what suits a table whose columns that are masked and `holed` miss values.
 
-    They stay missing where that costs no other value; else they are filled.
+    They stay missing if that costs no other value; else they are filled.
     """
     if not holed:
         return REFUSED
@@ -74,7 +74,7 @@ def explain_policies(
 ) -> Iterator[str]:
     """Yield the effect of each policy, if the job has none and values are missing.
 
-    That may be beside other obstacles of those `obstacles`, if it makes none itself.
+    There may be other `obstacles`, if the policy itself adds none.
     """
     quasi = {look.name: look.missing for look in profiles}
     holes = sum(quasi.get(name, 0) for name in job.roles.quasi_identifier)
@@ -100,7 +100,7 @@ def explain_policies(
 
 
 def _count_suppressed(path: Path, table: pa.Table, job: Job) -> int | None:
-    """Return how many values patterns suppress; None where no policy is needed."""
+    """Return how many values patterns suppress; None if no policy is needed."""
     typed_table, _ = read_table(read_as_mask(path, table, job), job)
     read, strata = stratify(collapse_units(typed_table, job)[0], job)
     encoded = read.encode(job.partition.weights)

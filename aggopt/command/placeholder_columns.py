@@ -27,7 +27,8 @@ from aggopt.pipeline.partition.methods import (
 from aggopt.pipeline.validate.missing_values import require_present_values
 
 RoleOf = Mapping[str, str]  # field of the roles that names each column, the first
-NAMES, NUMBERS = "names", "numbers"
+NAMES = "names"
+NUMBERS = "numbers"
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class PlaceholderColumn:
     column
         None if nothing of it can be kept.
     kind
-        What stands in for it: "names", "numbers", or "" if it may become either.
+        The kind of its placeholder: "names", "numbers", or "" if it may become either.
     """
 
     wrong: tuple[AggoptError, ...]
@@ -61,7 +62,8 @@ def read_or_replace(
     path: Path, table: pa.Table, job: Job, name: str, role: str
 ) -> PlaceholderColumn:
     """Return a column of the table at `path` as written, and its errors."""
-    alone, column = _select_attributes(job, {name: role}), table[name]
+    alone = _select_attributes(job, {name: role})
+    column = table[name]
     wrong: list[AggoptError] = []
 
     def read_part(part: pa.Table) -> pa.ChunkedArray:
@@ -85,7 +87,7 @@ def read_or_replace(
 def build_tables(
     job: Job, read_columns: Mapping[str, PlaceholderColumn], role_fields: RoleOf, n: int
 ) -> list[Table]:
-    """Return tables in which others stand in for columns that cannot be read.
+    """Return tables with placeholders for the columns that cannot be read.
 
     Two of them, if some may become names or numbers.
     """
@@ -134,7 +136,7 @@ def _check_columns(data: pa.Table, job: Job) -> None:
 
 
 def _iter_fillings(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
-    """Yield a column as it is and, where some are missing, with others in their place.
+    """Yield a column and, if values are missing, the column with others in their place.
 
     Infinite numbers are missing, too.
     """

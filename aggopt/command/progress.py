@@ -19,9 +19,9 @@ RISE = 1.1  # how far above an earlier one an estimate of what is left may be
 class Steps:
     """The step that is being done, its share, and how long the rest of it takes.
 
-    Its speed is that since its first share was told: before, processes start, and
-    compile what their tasks call.  `working` is the clock of that speed, which stands
-    still while something compiles; `compiling` names what does, or is None.
+    Its speed is measured from its first share on: before, processes start and compile
+    the functions of their tasks.  `working` is the clock of that speed, which stops
+    while something compiles; `compiling` names what does, or is None.
     """
 
     def __init__(
@@ -29,26 +29,31 @@ class Steps:
         clock: Callable[[], float] = time.monotonic,
         working: Callable[[], float] | None = None,
     ):
-        self.clock, self.start = clock, clock()
+        self.clock = clock
+        self.start = clock()
         self.working = working or clock
-        self.step, self.share = "read", 0.0
-        self.begun, self.first = self.working(), 0.0
+        self.step = "read"
+        self.share = 0.0
+        self.begun = self.working()
+        self.first = 0.0
         self.least_shown = math.inf  # seconds that were left of the step, as shown
         self.compiling: str | None = None
 
     def record(self, step: str, share: float) -> None:
         """Take note of the share of a step that is done."""
         if step != self.step or share < self.share or not self.first:
-            self.begun, self.first = self.working(), share
+            self.begun = self.working()
+            self.first = share
             self.least_shown = math.inf
-        self.step, self.share = step, share
+        self.step = step
+        self.share = share
 
     @property
     def seconds_left(self) -> float | None:
         """Seconds that the step still takes at its speed.
 
-        None before a tenth of it, and once all of it is done: what goes on then has no
-        share.
+        None before a tenth of it, and once all of it is done: the work after that has
+        no share.
         """
         done = self.share - self.first
         if done < ENOUGH or self.share >= 1.0:
@@ -90,7 +95,7 @@ def format_duration(seconds: float) -> str:
 
 @contextmanager
 def print_lines(steps: Steps, console: Console, every: float = EVERY) -> Iterator[None]:
-    """Print a line each so many seconds, from a thread, for pipes and logs."""
+    """Print a line each `every` seconds, from a thread, for pipes and logs."""
     over = threading.Event()
 
     def print_steps() -> None:
@@ -129,6 +134,6 @@ class Bar(AbstractContextManager[None]):
         self.bar.stop()
 
     def update(self) -> None:
-        """Show the step anew."""
+        """Show the step again."""
         text = str(self.steps)
         self.bar.update(self.task, description=text, completed=self.steps.share)

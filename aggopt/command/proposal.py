@@ -1,7 +1,7 @@
 """Roles that are proposed for the columns of a table, with the reasons.
 
-What may tell who a record is of is masked: that is the careful role.  Which column must
-not be given away, and is published as it is, no table says.
+A column that may identify people is masked: that is the careful role.  No table shows
+which columns are confidential, and published unchanged.
 """
 
 import json
@@ -29,7 +29,8 @@ from aggopt.data.readers.column_profile import (
 )
 from aggopt.errors import toml_key
 
-WIDTH, COLUMN = 88, 27  # of a line; where explanations begin
+WIDTH = 88  # of a line
+COLUMN = 27  # where explanations begin
 LEVELS = 3  # entries that differ: two are an answer, yes or no
 UNITS = 20  # entries that may be units though nothing but a name says so
 DATED = (DATES, SPELLED_DATES, OTHER_DATES)
@@ -94,7 +95,7 @@ class Proposal:
     Attributes
     ----------
     role
-        None where a person must decide.
+        None if a person must decide.
     kind
         Type of a quasi-identifier for [attributes]; None if the column's type suffices.
     avoids
@@ -173,7 +174,8 @@ def _propose_identifier(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
     """Propose a role for a column whose entries each belong to one record."""
-    present, different = look.records - look.missing, look.different or 0
+    present = look.records - look.missing
+    different = look.different or 0
     apart = different == present > 1
     if look.names_records and not (words.is_time and look.type == WHOLE):
         return Proposal(look, "identifier", "each entry is of one record")
@@ -251,7 +253,8 @@ def _propose_unit(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
     """Propose a role for a column that may number units."""
-    present, different = look.records - look.missing, look.different or 0
+    present = look.records - look.missing
+    different = look.different or 0
     names = look.whole or look.type in (TEXT, CATEGORIES)
     if not names or different < LEVELS or 2 * different < look.rare(2):
         return None
@@ -329,7 +332,7 @@ def describe_date_formats(formats: Sequence[str]) -> str:
 def _propose_text(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
-    """Return a question of text that may be what somebody wrote of one person."""
+    """Return a question on text that may be a note on one person."""
     if not look.free:
         return None
     rare = look.rare(FEW_SHARE)
@@ -371,7 +374,8 @@ RULES = (
 
 def _propose_masking(look: ColumnProfile, words: Words) -> Proposal:
     """Return a quasi-identifier, as numbers, dates or categories."""
-    reason, kind = "masked as numbers", None
+    reason = "masked as numbers"
+    kind = None
     if look.type in (DATES, SPELLED_DATES):
         reason = "masked as dates"
         kind = "date" if look.type == SPELLED_DATES else None
@@ -498,7 +502,7 @@ def quote_toml_text(name: str) -> str:
 
 
 def add_comment(begin: str, says: str) -> Iterator[str]:
-    """Yield a line with a comment behind it, which goes on below where it is long."""
+    """Yield a line with a comment after it, which continues below if it is long."""
     longer = max(0, len(begin) - COLUMN + 3)
     lines = wrap(says, WIDTH - COLUMN, initial_indent=" " * longer)
     yield f"{begin:<{COLUMN - 3}} # {lines[0].strip()}"

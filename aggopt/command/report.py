@@ -58,7 +58,7 @@ def report(
     """Write a report of MASKED: one page of HTML, which opens offline.
 
     TABLE is the original table, and MASKED its release: a file, or the folder that an
-    engine wrote.  JOB has the requirements, which must be those of the manifest.  You
+    engine wrote.  JOB has the requirements, and the manifest must have equal ones.  You
     may publish the page, unless you pass --private: without it, the page shows no value
     of a single original.  aggopt compares a folder that an engine released with its
     originals if they have at most two million masked values.  The exit code is 1 if the
@@ -95,7 +95,7 @@ def report(
 
 
 def _require_order(table: Path, masked: Path, manifests: Path | None) -> None:
-    """Refuse two files of which the first is the release.
+    """Refuse two files if the first is the release.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def _require_public(private: bool) -> None:
     Raises
     ------
     JobError
-        It is asked for.
+        The option is set.
     """
     if private:
         raise JobError(
@@ -136,7 +136,8 @@ def _require_public(private: bool) -> None:
 
 
 def _print_report(out: Path, facts: "Facts", *, as_json: bool) -> None:
-    holds, private = facts.audit.holds, facts.private is not None
+    holds = facts.audit.holds
+    private = facts.private is not None
     if as_json:
         summary = {"report": str(out), "holds": holds, "private": private}
         seal = asdict(facts.audit.seal)

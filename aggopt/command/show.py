@@ -207,7 +207,7 @@ def _print_files(files: "ReleaseFiles") -> None:
 
 
 def print_warm_up(kernels: int, instead: Path | None, *, as_json: bool) -> None:
-    """Print how many kernels were compiled, and where they are if not where named."""
+    """Print how many kernels were compiled, and their folder if it is another one."""
     if as_json:
         cache = {} if instead is None else {"kept_in": str(instead)}
         console.print_json({"compiled": kernels, **cache})

@@ -24,7 +24,7 @@ MAX_SETS = 20  # sets of quasi-identifiers: a screen
 
 
 def print_risk(review: "Review") -> None:
-    """Print the audit, the risks before and after, and those compared with chance."""
+    """Print the audit, and the risks before, after and by chance."""
     show.print_audit(review.audit)
     if review.warning:
         print_line(f"WARNING: {review.warning}", style="bold red")
@@ -39,7 +39,7 @@ def print_risk(review: "Review") -> None:
 
 
 def print_original_risk(risk: "OriginalRisk") -> None:
-    """Print the risk of a table that is not masked, and by which columns it is."""
+    """Print the risk of a table that is not masked, and the columns that cause it."""
     names = ", ".join(map(repr, risk.whole.attributes))
     print_line(f"Before masking, by {names}: {risk.whole.rarity(risk.k)}.")
     _print("Risk of the original", ("figure", "original"), list_original_risks(risk))
@@ -59,7 +59,7 @@ def print_original_risk(risk: "OriginalRisk") -> None:
 
 
 def _select_distinct(sets: Sequence["Count"]) -> list["Count"]:
-    """Return the sets of columns but those with the figures of a subset of theirs."""
+    """Return the sets of columns whose figures differ from each subset of theirs."""
     by_figures: dict[tuple[int, ...], list[Count]] = {}
     for count in sets:
         by_figures.setdefault(_get_count_figures(count), []).append(count)

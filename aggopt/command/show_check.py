@@ -44,7 +44,8 @@ def _format_check(result: "CheckResult") -> Iterator[str]:
 
 def _format_needs(needs: "RunNeeds") -> str:
     """Return how much memory, disk and processor time a run takes."""
-    per_process, count = format_size(needs.process), needs.processes
+    per_process = format_size(needs.process)
+    count = needs.processes
     memory = f"{per_process} of memory for each process"
     if count is not None:
         processes = f"{plural(count, 'process', 'processes')} of {per_process}"

@@ -25,7 +25,7 @@ LEGEND = (
 
 
 def print_choices(choices: "Choices", files: list[Path], *, as_json: bool) -> None:
-    """Print the points, why some failed, the recommendation and where the files are."""
+    """Print the points, the reasons of failures, the recommendation and the files."""
     if as_json:
         console.print_json(_serialise_choices(choices, files))
         return
@@ -39,7 +39,7 @@ def print_choices(choices: "Choices", files: list[Path], *, as_json: bool) -> No
 
 
 def _failures(found: "Choices") -> dict[str, list[str]]:
-    """Return the points that failed, by the reason: many have the same one."""
+    """Return the points that failed, by the reason: many share one."""
     by_message: dict[str, list[str]] = {}
     for point in found.points:
         if point.error is not None:

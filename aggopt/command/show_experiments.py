@@ -105,7 +105,7 @@ def _format_solver_row(row: "Row") -> tuple[str, ...]:
 
 
 def print_sweep(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
-    """Print the points of a sweep, those that no other beats marked."""
+    """Print the points of a sweep; points that no other beats are marked."""
     from aggopt.command.sweep_files import format_coordinate
     from aggopt.experiments.sweep import select_pareto_points
 
@@ -154,7 +154,7 @@ def _describe_audit(holds: bool | None) -> str:
 
 
 def format_cell(value: float | None, form: str) -> str:
-    """Return a figure as text, and none as such."""
+    """Return a figure as text, and None as "none"."""
     return "none" if value is None else format(value, form)
 
 

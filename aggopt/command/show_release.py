@@ -1,6 +1,6 @@
 """What `aggopt mask` prints: its release in fifteen lines, and all urgent notes.
 
-These tell what persons may lose, and which values are impossible.  All else that is
+Urgent notes are on risks of people and on impossible values.  All else that is
 known of a release is in its manifest, which `--json` prints, too; and `aggopt assess`
 measures it again.
 """
@@ -56,7 +56,8 @@ def format_folder_release(
     from aggopt.engine.reduce.certificates import LOSSES
     from aggopt.engine.storage.manifest_file import MANIFEST
 
-    audit, manifest = release.audit, release.private / MANIFEST
+    audit = release.audit
+    manifest = release.private / MANIFEST
     urgent = [note for note in release.notes if note in audit.disclosures]
     others = [note for note in release.notes if note not in audit.disclosures]
     lost = {n: percent / 100 for n, percent in release.measures.items() if n in LOSSES}
@@ -77,7 +78,7 @@ def format_folder_release(
 
 
 def _list_reports(files: "ReleaseFiles") -> list[str]:
-    """Return where the report is, if one was asked for."""
+    """Return the path of the report, if there is one."""
     return [f"report for the public {page}" for page in files.reports]
 
 
@@ -172,8 +173,8 @@ def format_certificates(
 ) -> list[str]:
     """Return a table of certificates, in standardised units.
 
-    Where they are many, those of the widest gaps, unproven first, and what the others
-    are at most.
+    Of many certificates, it has the ones of the widest gaps, unproven first, and a
+    bound on the others.
     """
     shown = dict(certificates)
     if len(certificates) > max_lines:
@@ -227,7 +228,7 @@ def _describe_rest(certificates: list["Certificate"]) -> str:
 
 
 def select_release_notes(release: "Release", files: "ReleaseFiles") -> list[str]:
-    """Return the urgent notes, some of the others, and where the rest of them is."""
+    """Return the urgent notes, some of the others, and the place of the rest."""
     last = len(release.notes) - release.trivial
     urgent = *release.notes[: release.urgent], *release.notes_on(files.table)
     others = [*release.notes[release.urgent : last], *_explain_categories(release)]
@@ -237,7 +238,7 @@ def select_release_notes(release: "Release", files: "ReleaseFiles") -> list[str]
 def _select_notes(
     urgent: Sequence[str], others: Sequence[str], audit: "Audit", manifest: Path
 ) -> list[str]:
-    """Return all urgent notes, some of the others, and where the rest of them is."""
+    """Return all urgent notes, some of the others, and the place of the rest."""
     shown = others if len(others) <= NOTES else others[: NOTES - 1]
     more = len(others) - len(shown)
     listed = [note for note in (*urgent, *shown) if note != audit.warning]

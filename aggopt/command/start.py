@@ -1,7 +1,7 @@
-"""Where the command `aggopt` starts: an interrupt is one from here on.
+"""The start of the command `aggopt`: it handles interrupts from here on.
 
-Importing this imports next to nothing; what the command imports takes a second, in
-which Ctrl-C would else end in a traceback.
+Importing this imports next to nothing; importing the command takes a second, and Ctrl-C
+would else end in a traceback meanwhile.
 """
 
 import sys
@@ -11,7 +11,7 @@ BAD = 5  # importing `aggopt.command.causes`, which has both, takes longer
 
 
 def main() -> None:
-    """Run the command; say in a sentence that it was interrupted before it began."""
+    """Run the command; print one sentence if it was interrupted before it began."""
     try:
         from aggopt.command.cli import main as run
 

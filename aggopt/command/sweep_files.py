@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class SweepFiles:
-    """The points that are done, on disk as soon as they are."""
+    """The points that are done, each on disk at once."""
 
     table: Path
     picture: Path
@@ -56,12 +56,12 @@ class SweepFiles:
 def open_sweep_files(
     out: Path, *, overwrite: bool, inputs: tuple[Path, ...] = ()
 ) -> Iterator[SweepFiles]:
-    """Yield where points are kept; draw those that are done, even if interrupted.
+    """Yield the store of points; draw the points that are done, even if interrupted.
 
     Raises
     ------
     TableError
-        The folder does not exist, or a file is there and `overwrite` is not set.
+        The folder does not exist, or a file exists and `overwrite` is not set.
     PlaceError
         Table or picture cannot be written; the message names the file that is kept.
     """
@@ -93,7 +93,8 @@ def draw_sweep(points: Sequence[SweepPoint], to: Path) -> None:
     from aggopt.release.figures.tradeoff import add_series_legend, draw_tradeoff
 
     figure, (panel,) = make_panels(1, wide=6.4, high=4.8)
-    best, series = select_pareto_points(points), _group_series(points)
+    best = select_pareto_points(points)
+    series = _group_series(points)
     labels = [", ".join(map(format_coordinate, p.at.values())) for p in best]
     shown = draw_tradeoff(panel, series, list(map(_place, best)), labels)
     if len(series) > 1:

@@ -172,8 +172,8 @@ def render_template(
 ) -> str:
     """Return a job file for `table` that explains each key.
 
-    `state` are lines on what is to be decided, `roles` those of its section, `types`
-    those of attributes whose types must be said, `missing` the policy on holes.  The
+    `state` are lines on open decisions, `roles` the lines of [roles], `types` the lines
+    of attributes that need a type, `missing` the policy on holes.  The
     job of a `folder` names an engine.
     """
     of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
@@ -246,8 +246,8 @@ def list_partition_settings() -> Iterator[Setting]:
     """Yield each setting of a partitioner that the template does not explain itself.
 
     Those of one name and default are one: `effort = "default"`, 'or "fast", "best"',
-    "local_search, blocked".  A setting without a default is written as its name, and
-    said to be a number, a whole one, or a name.
+    "local_search, blocked".  A setting without a default is written as its name, with
+    its kind: a number, a whole one, or a name.
     """
     takers: dict[tuple[str, str], list[str]] = {}
     for method in PARTITIONERS.values():

@@ -60,7 +60,9 @@ def build_calls() -> dict[str, Call]:
     from aggopt.aggregate.registry import AGGREGATORS
 
     rng = np.random.default_rng(0)
-    X, confidential, many = rng.random((60, 3)), rng.random(60), rng.random((LARGE, 3))
+    X = rng.random((60, 3))
+    confidential = rng.random(60)
+    many = rng.random((LARGE, 3))
     arguments: dict[str, Any] = {
         "X": X,
         "x": X[:, 0],
@@ -131,7 +133,8 @@ def _mask(columns: list[str], **job: Any) -> None:
     frame = pd.DataFrame(rng.random((60, 3)), columns=list("abc"))
     frame["sex"] = rng.choice(["f", "m"], 60)
     frame["gap"] = frame["c"].where(rng.random(60) > 0.2)
-    frame["unit"], frame["weight"] = np.arange(60) // 2, 1.0 + np.arange(60) % 3
+    frame["unit"] = np.arange(60) // 2
+    frame["weight"] = 1.0 + np.arange(60) % 3
     roles = {"quasi-identifier": columns} | job.pop("roles", {})
     names = [*columns, *(role for role in ("unit", "weight") if role in roles)]
     privacy = {"k": 3} | job.pop("privacy", {})
@@ -161,7 +164,7 @@ def compile_kernels() -> Iterator[tuple[float, str, int]]:
     Raises
     ------
     JobError
-        There is no folder that compiled kernels could be kept in.
+        No folder can keep compiled kernels.
     EngineError
         A process ended before its call did.
     """
@@ -190,10 +193,8 @@ def find_other_cache() -> Path | None:
     from aggopt.partition.merging_kernels import merge_groups
 
     kernel: Any = merge_groups
-    configured, actual = (
-        os.environ.get("NUMBA_CACHE_DIR"),
-        Path(kernel._cache.cache_path),
-    )
+    configured = os.environ.get("NUMBA_CACHE_DIR")
+    actual = Path(kernel._cache.cache_path)
     if not configured or actual.resolve().is_relative_to(Path(configured).resolve()):
         return None
     return actual

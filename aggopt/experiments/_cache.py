@@ -42,7 +42,8 @@ def describe_code(job: Job) -> list[str]:
 
 
 def _describe_source(method: Any) -> str:
-    name, function = method.origin.name, _get_object(method)
+    name = method.origin.name
+    function = _get_object(method)
     if getattr(function, "__code__", None) is None or function.__closure__:
         raise _explain_unknown(name)
     try:
@@ -76,7 +77,8 @@ def _describe_defaults(function: FunctionType) -> str:
 
 def _list_reached_code(function: FunctionType) -> set[CodeType]:
     """Return the code of a function, and of the functions of its file that it names."""
-    reached, left = set[CodeType](), [function]
+    reached = set[CodeType]()
+    left = [function]
     while left:
         code = left.pop().__code__
         reached.add(code)

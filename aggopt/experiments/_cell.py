@@ -56,8 +56,10 @@ class _Alarm:
     """A thread that interrupts the main one when a deadline has passed."""
 
     def __init__(self, clock: Deadline) -> None:
-        self.clock, self.rang = clock, False
-        self._done, self._lock = threading.Event(), threading.Lock()
+        self.clock = clock
+        self.rang = False
+        self._done = threading.Event()
+        self._lock = threading.Lock()
 
     @contextmanager
     def heard(self) -> Iterator[None]:

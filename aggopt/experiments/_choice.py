@@ -89,10 +89,8 @@ class Tried:
     def recommendation(self, at_most: float | None = None) -> str:
         """Describe the recommended point, or the closest one if none qualifies."""
         limit = self.at_most if at_most is None else require_share(at_most)
-        point, condition = (
-            self.recommended(limit),
-            f"At most {format_percent(limit)} linked",
-        )
+        point = self.recommended(limit)
+        condition = f"At most {format_percent(limit)} linked"
         if point is not None:
             return (
                 f"{condition}, least {LOSSES[self.loss]}: {point.called}. "
@@ -109,7 +107,8 @@ class Tried:
     @property
     def verdict(self) -> str:
         """How many points are done, and how many failed."""
-        done, failed = len(self.points), sum(p.error is not None for p in self.points)
+        done = len(self.points)
+        failed = sum(p.error is not None for p in self.points)
         some = f"{done} of " if done < self.asked else ""
         return f"Choice: {some}{plural(self.asked, 'point')}, {failed} failed."
 
@@ -255,7 +254,8 @@ def _round_share(share: float) -> str:
 
 def _map(choice: Tried, axes: Sequence[str]) -> Figure:
     """Return the map of points that have a place on it."""
-    loss, best = LOSSES[choice.loss], [point.number for point in choice.front]
+    loss = LOSSES[choice.loss]
+    best = [point.number for point in choice.front]
     table = DataTable(
         f"Records linked and {loss} of each point",
         ("point", "linked", loss),
@@ -268,7 +268,8 @@ def _map(choice: Tried, axes: Sequence[str]) -> Figure:
 
 
 def _draw_chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Markup:
-    placed, chosen = choice.placed, choice.recommended()
+    placed = choice.placed
+    chosen = choice.recommended()
     names, joined = _list_series([name for name in axes if name != "k"], placed)
     numbers = [point.number for point in placed]
     return scatter.draw_scatter(

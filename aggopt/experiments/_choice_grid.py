@@ -240,7 +240,8 @@ class ChoicePoint(HtmlFields):
         """The fields except the job, by column."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         del values["job"]
-        number, settings = values.pop("number"), values.pop("asked")
+        number = values.pop("number")
+        settings = values.pop("asked")
         return {"point": number, **settings, **values}
 
 

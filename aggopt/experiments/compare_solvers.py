@@ -108,7 +108,8 @@ def _make_aggregation_row(
         for of_local in ("start", "starts", "seed"):
             settings.pop(of_local, None)
     if isinstance(section, Shifting):
-        few, groups = np.arange(9.0)[:, None] ** 2, np.arange(9) // 3
+        few = np.arange(9.0)[:, None] ** 2
+        groups = np.arange(9) // 3
         combine = AGGREGATORS[section.method].function
         keep = "covariance" if section.joint else "variance"
         first = {"solver": solver_setting, "keep": keep, "time_limit": within}
@@ -160,7 +161,8 @@ def _make_partition_row(
     partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return the row of a solver that solved the partition."""
-    section, names = partitioned.job.partition, partitioned.job.roles.quasi_identifier
+    section = partitioned.job.partition
+    names = partitioned.job.roles.quasi_identifier
     settings = {
         **section.settings,
         "solver": _make_solver_setting(solver),
@@ -186,7 +188,8 @@ def _make_blocks_row(
     partitioned: PartitionedTable, solver: Solver, limit: float, on_progress: Share
 ) -> Row:
     """Return a solver's row for a partition of several attributes together."""
-    job, names = partitioned.job, partitioned.job.roles.quasi_identifier
+    job = partitioned.job
+    names = partitioned.job.roles.quasi_identifier
     divide = PARTITIONERS.of(job.partition).function
     settings = {
         **job.partition.settings,
@@ -418,7 +421,8 @@ def compare(
             name if folder is None else resolve_code_path(folder, name)
             for name in solvers
         )
-        kinds, language = step.kinds, step.language
+        kinds = step.kinds
+        language = step.language
         solvers_named = [
             choose(name, *kinds, language=language, within=step.within)
             for name in received

@@ -98,7 +98,8 @@ class Experiment(EqualByField, TidyRows):
     def verdict(self) -> str:
         """The number of rows, and of the cells that failed."""
         failed = len(self.failures)
-        rows, cells = plural(len(self.rows), "row"), plural(failed, "cell")
+        rows = plural(len(self.rows), "row")
+        cells = plural(failed, "cell")
         return f"Experiment: {rows}, {cells} failed."
 
     @property

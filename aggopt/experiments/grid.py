@@ -83,7 +83,8 @@ def list_cells(
     for key in grid:
         require_known("key of the grid", key, KEYS)
     axes = {key: _list_key_entries(key, value) for key, value in grid.items()}
-    numbers, columns = _read_seeds(seeds), _list_columns(axes)
+    numbers = _read_seeds(seeds)
+    columns = _list_columns(axes)
     return [
         Cell(table, _set_seed(job, seed), seed, {**columns, **said})
         for table, roles_of_table in roles.items()
@@ -168,7 +169,8 @@ def _build_sections(entries: Mapping[str, Any]) -> dict[str, Any]:
     sections = dict(entries)
     if "k" not in sections:
         return sections
-    k, privacy = sections.pop("k"), sections.get("privacy", {})
+    k = sections.pop("k")
+    privacy = sections.get("privacy", {})
     if isinstance(privacy, Section) or "k" in privacy:
         raise JobError(
             "The grid names k, and so does its privacy.",
@@ -287,7 +289,8 @@ class GridFile:
             It cannot be read, is not TOML, lacks a key or has an unknown one; or its
             tables or its cache are invalid.
         """
-        stated, folder = _read_file(path), path.parent
+        stated = _read_file(path)
+        folder = path.parent
         for key in stated:
             require_known(f"key of {path.name}", key, FILE_KEYS)
         lacking = [key for key in NEEDED_KEYS if key not in stated]

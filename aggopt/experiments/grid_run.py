@@ -44,7 +44,8 @@ class Tables:
 
     def data(self, cell: Cell) -> Any:
         """Return the table of a cell; raises as `aggopt.mask`, of files alone."""
-        table, job = self.given[cell.table], cell.job
+        table = self.given[cell.table]
+        job = cell.job
         if not isinstance(table, str | Path):
             return table
         reading_key = cell.table, job.roles, job.input, to_hashable(job.attributes)
@@ -213,7 +214,8 @@ class Run:
         """Return work by places, that together which shares orderings of records."""
         works: dict[Hashable, list[Work]] = defaultdict(list)
         for place, family_of_cell in family.items():
-            cell, groups = self.cells[place], partitions.get(family_of_cell)
+            cell = self.cells[place]
+            groups = partitions.get(family_of_cell)
             alone = groups is not None or not cell.job.partition.same_orderings
             works[place if alone else _make_order_key(family_of_cell)].append(
                 self._make_work(place, groups)

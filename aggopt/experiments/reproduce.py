@@ -25,7 +25,8 @@ from aggopt.partition import PARTITIONERS, mdav, mhm
 from aggopt.pipeline.prepare.inputs import Progress, read_table
 
 FILE = Path(__file__).with_name("published.toml")
-NOTHING, ABOUT = "-", "~"  # in place of a cell that is empty, and before a rough one
+NOTHING = "-"  # in place of an empty cell
+ABOUT = "~"  # before a rough figure
 SIZES = "/"  # between the smallest and the average group size
 
 
@@ -199,21 +200,24 @@ def _compute_figure(method: str, records: StudyRecords, cell: PublishedCell) -> 
 
 
 def _compute_loss(records: StudyRecords, cell: PublishedCell) -> Figure:
-    X, order = records.X, cell.figure.removesuffix("-MHM").lower()
+    X = records.X
+    order = cell.figure.removesuffix("-MHM").lower()
     by_order = cell.figure.endswith("-MHM")
     labels = mhm(X, cell.k, order=order) if by_order else records.groups(cell.k)
     return 100 * il(X, mean(X, labels).values)
 
 
 def _compute_satisfaction(records: StudyRecords, cell: PublishedCell) -> Figure:
-    X, groups = records.X, records.groups(cell.k)
+    X = records.X
+    groups = records.groups(cell.k)
     if cell.figure == "means":
         return 100 * sl(X, mean(X, groups, keep="variance").values)
     return 100 * sl(X, p3m(X, groups).values)
 
 
 def _compute_random_satisfaction(records: StudyRecords, cell: PublishedCell) -> Figure:
-    X, groups = records.X, records.groups(cell.k)
+    X = records.X
+    groups = records.groups(cell.k)
     weights = draw_matlab_random(X.shape)
     if cell.figure == "means":
         return 100 * sl(X, mean(X, groups, keep="variance").values, importance=weights)
@@ -222,7 +226,8 @@ def _compute_random_satisfaction(records: StudyRecords, cell: PublishedCell) -> 
 
 def _score(records: StudyRecords, cell: PublishedCell) -> Figure:
     """Return SI in %; of P3M at the cell's alpha and delta, or the best of the grid."""
-    X, groups = records.X, records.groups(cell.k)
+    X = records.X
+    groups = records.groups(cell.k)
     if cell.figure == "means":
         return 100 * si(X, mean(X, groups, keep="variance").values)
     alphas = GRID if cell.alpha is None else (cell.alpha,)
@@ -233,7 +238,8 @@ def _score(records: StudyRecords, cell: PublishedCell) -> Figure:
 
 
 def _count_sizes(partition: str, records: StudyRecords, cell: PublishedCell) -> Figure:
-    y, algorithm = records.held[cell.figure], PARTITIONERS[partition].function
+    y = records.held[cell.figure]
+    algorithm = PARTITIONERS[partition].function
     sizes = np.bincount(algorithm(records.X, y, cell.k, cell.t, bins="rank"))
     return f"{sizes.min()}/{len(y) // len(sizes)}"
 
@@ -425,7 +431,8 @@ def _read_user_table(
     roles = {"quasi-identifier": wanted, "other": others}
     read, _ = read_table(data, Job(roles=roles, privacy={"k": 2}))
     _require_numbers(read)
-    matrix, d = read.matrix(), len(columns)
+    matrix = read.matrix()
+    d = len(columns)
     confidential_values = {
         name: matrix[:, d + j] for j, name in enumerate(confidential)
     }

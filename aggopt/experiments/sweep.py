@@ -76,7 +76,8 @@ class SweepPoint(HtmlFields):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, each part of PIL under a name of its own."""
         values = asdict(self)
-        parts, settings = values.pop("pil_parts"), values.pop("settings")
+        parts = values.pop("pil_parts")
+        settings = values.pop("settings")
         setting_columns = {
             f"settings.{name}": value for name, value in settings.items()
         }
@@ -211,7 +212,8 @@ def sweep(
     [(0.2, 'optimal'), (0.5, 'optimal')]
     """
     require_jobs(jobs)
-    job, on_progress = load_job(job, trust), read_progress(progress)
+    job = load_job(job, trust)
+    on_progress = read_progress(progress)
     if isinstance(job.aggregation, UserMethodSection) and not (alpha or delta or keep):
         grid = _list_settings(job.aggregation, over or {})
         partitioned = partition_table(data, job, on_progress)
@@ -226,7 +228,8 @@ def sweep(
     _require_grid(alpha, delta, over)
     first = job.model_copy(update={"aggregation": ways[0]})
     partitioned = partition_table(data, first, on_progress)
-    Z, k = partitioned.scale.standardise(partitioned.X), partitioned.job.privacy.k
+    Z = partitioned.scale.standardise(partitioned.X)
+    k = partitioned.job.privacy.k
     farthest = np.full((1, Z.shape[1]), max(delta))
     require_reach(farthest, Z, k, partitioned.names, partitioned.weights)
     chosen = aggregate_categories(partitioned, on_progress)
@@ -299,7 +302,8 @@ def _solve_row(
     of: tuple[Squared, Sequence[tuple[float, float]]],
 ) -> list[SweepPoint]:
     section, row = of
-    points, start = [], section.settings["start"]
+    points = []
+    start = section.settings["start"]
     for alpha, delta in row:
         requests = {**partitioned.asked, "delta": np.full(partitioned.X.shape, delta)}
         settings = {

@@ -30,7 +30,8 @@ class Patterns(NamedTuple):
 
     def __repr__(self) -> str:
         """Show counts, and no record."""
-        m, cells = int(self.labels.max()) + 1, int(self.suppressed.sum())
+        m = int(self.labels.max()) + 1
+        cells = int(self.suppressed.sum())
         return f"Patterns: {len(self.labels)} records in {m}, {cells} values suppressed"
 
 
@@ -111,7 +112,10 @@ class _Joining:
     """
 
     def __init__(self, held: Bool, rows: list[I64], Z: F64, attribute: I64) -> None:
-        self.held, self.rows, self.Z, self.attribute = held, rows, Z, attribute
+        self.held = held
+        self.rows = rows
+        self.Z = Z
+        self.attribute = attribute
         self.sizes = np.array(list(map(len, rows)))
 
     def rare(self, k: int) -> int:
@@ -125,7 +129,8 @@ class _Joining:
         """Join a rare pattern with the pattern that suppresses the fewest values."""
         q = int(self._count_suppressed(p, k).argmin())
         both = self.held[p] & self.held[q]
-        rows, self.rows[p] = self.rows[p], self.rows[p][:0]
+        rows = self.rows[p]
+        self.rows[p] = self.rows[p][:0]
         r = self._place(both)
         if r != q:
             missing_count = k - len(rows) - len(self.rows[r])
@@ -136,7 +141,8 @@ class _Joining:
 
     def _count_suppressed(self, p: int, k: int) -> F64:
         """Return the count of suppressed values if p joins each pattern, (m,)."""
-        size, shared = self.sizes[p], (self.held & self.held[p]).sum(axis=1)
+        size = self.sizes[p]
+        shared = (self.held & self.held[p]).sum(axis=1)
         suppressed = size * (self.held[p].sum() - shared)
         more = self.held.sum(axis=1) - shared
         moved = np.where(self.sizes - (k - size) >= k, k - size, self.sizes)

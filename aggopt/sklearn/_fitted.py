@@ -22,10 +22,10 @@ SIZE = 16  # bytes: of a million rows two that differ are alike once in 1e26 tim
 
 
 def hash_table_rows(frame: nw.DataFrame[Any], key: bytes) -> list[bytes]:
-    """Return a keyed hash of each row (n,): equal where all entries are.
+    """Return a keyed hash of each row (n,): equal for equal rows.
 
     Numbers and truth values count by their value, whatever type or library holds them,
-    all else as it is spelled.  What is missing equals what is missing.  Who has the key
+    all else by its spelling.  Missing entries are equal.  Who has the key
     can check a guess of a whole row.
     """
     columns = [_list_cells(frame[name]) for name in frame.columns]
@@ -81,7 +81,8 @@ class FittedRows:
     @classmethod
     def of(cls, frame: nw.DataFrame[Any], release: Release) -> "FittedRows":
         """Return the fitted state of the records (n,) of a release."""
-        masked, key = release.masked, secrets.token_bytes(KEY)
+        masked = release.masked
+        key = secrets.token_bytes(KEY)
         _, first, place = np.unique(
             masked.matrix(), axis=0, return_index=True, return_inverse=True
         )

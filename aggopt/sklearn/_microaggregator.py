@@ -1,4 +1,4 @@
-"""The transformer, of which `fit_transform` is the audited release."""
+"""The transformer, whose `fit_transform` is the audited release."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -40,16 +40,16 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     scope : "combination" or "blocks"
         As in `[privacy]`: what k records share.
     attributes : map
-        As `[attributes]`: by name what the type of a column does not say, such as
+        As `[attributes]`: by name what the type of a column leaves open, for example
         {"school": {"order": ["primary", "secondary"]}}.
     output : map
         As `[output]`: how values are rounded.
     trust : sequence of paths
         Files of code that may be named: they see the originals, and have your rights.
     unseen : "refuse" or "nearest"
-        What `transform` does with records that were not fitted.  "nearest" gives each
-        the published row that is nearest: that is to train models, and keeps no
-        requirement of privacy.  Never publish the result.
+        The treatment of records that were not fitted.  "nearest" gives each the
+        published row that is nearest: that is to train models, and keeps no requirement
+        of privacy.  Never publish the result.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     certificates_ : dict
         Certificates, by attribute.
     measures_ : Assessment or None
-        Risk and loss of the release; None where no attribute varies.
+        Risk and loss of the release; None if no attribute varies.
     notes_ : tuple of str
         Notes for readers of the release.
     published_
@@ -75,12 +75,12 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     Notes
     -----
     A fitted estimator, and a file that it is dumped to, holds no record.  It holds what
-    was published, and a hash of each fitted row, with its key, by which the row is
-    recognised.  So who has it can check a guess of a whole row, and learn what was
-    published for it: keep it as private as a manifest.
+    was published, and a hash of each fitted row, with its key, to recognise the
+    row.  So its holder can check a guess of a whole row, and learn its published row:
+    keep it as private as a manifest.
 
-    An array comes back as an array of floats, a data frame as one of its own kind, in
-    the order that came in.  Publish what `fit_transform` returns, with its rows
+    An array is returned as an array of floats, a data frame as one of its own kind, in
+    the order of the input.  Publish what `fit_transform` returns, with its rows
     shuffled, or what `aggopt.mask` writes.  Equal rows that were fitted may be in
     different groups, and then take turns in `transform`.
 
@@ -120,7 +120,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.unseen = unseen
 
     def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn asks of an estimator."""
+        """Return the tags that scikit-learn requires of an estimator."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.non_deterministic = self.aggregation not in REPEATED
@@ -163,12 +163,14 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         release = mask(data, self._job(frame.columns), trust=self.trust)
         self._fitted = FittedRows.of(frame, release)
         self.published_ = self._fitted.published
-        self.audit_, self.certificates_ = release.audit, release.certificates
-        self.measures_, self.notes_ = release.measures, release.notes
+        self.audit_ = release.audit
+        self.certificates_ = release.certificates
+        self.measures_ = release.measures
+        self.notes_ = release.notes
         return release
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Return a data frame as it is, all else as an array of floats."""
+        """Return a data frame unchanged, all else as an array of floats."""
         if nw.dependencies.is_into_dataframe(X) and _has_named_columns(X):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         minimum = 2 if reset else 1
@@ -232,7 +234,7 @@ def _build_section(
 
 
 def _has_named_columns(X: Any) -> bool:
-    """Whether the columns of a data frame are called by text, as scikit-learn asks."""
+    """Whether a data frame names its columns by text, as scikit-learn requires."""
     if not nw.dependencies.is_pandas_dataframe(X):
         return True
     return all(isinstance(name, str) for name in X.columns)

@@ -390,19 +390,6 @@ def test_a_wide_table_is_checked(here, aggopt):  # noqa: F811
     assert "'c7': 1 missing" in out
 
 
-def test_a_table_of_too_many_columns_is_refused_before_they_are_read(
-    here,  # noqa: F811
-    aggopt,
-    monkeypatch,
-):
-    monkeypatch.setattr("aggopt.command.check.MOST", 5)
-    assert aggopt(*CHECK)[0] == 0
-    monkeypatch.setattr("aggopt.command.check.MOST", 4)
-    code, out, err = aggopt(*CHECK)
-    assert (code, out) == (2, "")
-    assert "people.csv has 5 columns, and check reads 4 at most." in err
-
-
 LIMITS = [(5, "risk"), (5, "average_risk"), (12, "risk")]
 
 

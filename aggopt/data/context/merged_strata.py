@@ -34,8 +34,11 @@ class _Merging:
     def __init__(
         self, keys: I64, sizes: I64, centres: Floats, domains: tuple[Domain, ...]
     ) -> None:
-        self.keys, self.sizes, self.centres = keys.copy(), sizes.copy(), centres.copy()
-        self.domains, self.into = domains, np.arange(len(keys))
+        self.keys = keys.copy()
+        self.sizes = sizes.copy()
+        self.centres = centres.copy()
+        self.domains = domains
+        self.into = np.arange(len(keys))
         near = any(domain.kind != "nominal" for domain in domains)
         self.apart = [domain.distances for domain in domains] if near else []
 
@@ -71,7 +74,8 @@ class _Merging:
                 )
         sizes = self.sizes[[small, near]]
         self.centres[near] = np.average(self.centres[[small, near]], 0, weights=sizes)
-        self.sizes[near], self.sizes[small] = sizes.sum(), 0
+        self.sizes[near] = sizes.sum()
+        self.sizes[small] = 0
         self.into[self.into == small] = near
 
 

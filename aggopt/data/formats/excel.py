@@ -35,7 +35,8 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "times of day": lambda v: isinstance(v, time),
     "durations": lambda v: isinstance(v, timedelta),
 }
-MOST_RECORDS, MOST_COLUMNS = 2**20 - 1, 2**14  # of a sheet, its names left out
+MOST_RECORDS = 2**20 - 1  # of a sheet, without its names
+MOST_COLUMNS = 2**14
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
 _TIME = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 _FIXED = b"1980-01-01T00:00:00Z"  # the time that files within the file have, too

@@ -15,8 +15,10 @@ _REGULAR = r"^-?(0|[1-9]\d*)(\.\d+)?$"
 _POWER = r"^-?[1-9](?:\.(?P<rest>\d*[1-9]))?e(?P<power>[+-](?:\d\d|[1-9]\d\d))$"
 _LONG = r"^-?([1-9]0{5,}|\d+0{6,}|0\.000[1-9]|0\.0000\d+)$"  # longer than as a power
 _BESIDE_DIGITS = r"^-?[0.]*|[.]|e.*$"
-_LEAST, _MOST = 1e-4, 1e16  # beyond which Python writes powers
-_FEW, _SOME = 4, 5  # zeros from which on R does, behind and before one digit
+_LEAST = 1e-4  # below it Python writes powers
+_MOST = 1e16  # above it, too
+_FEW = 4  # zeros behind one digit, from which on R writes powers
+_SOME = 5  # zeros before one digit
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,8 @@ def _is_reproduced(
     other = pc.not_equal(bare, back)
     if not pc.any(other).as_py():
         return True
-    entries, back = entries.filter(other), back.filter(other)  # 1e-07 of numbers
+    entries = entries.filter(other)  # 1e-07 of numbers
+    back = back.filter(other)
     same = pc.equal(_extract_digits(entries), _extract_digits(back))
     return _all(pc.match_substring_regex(entries, _REGULAR)) and _all(same)
 

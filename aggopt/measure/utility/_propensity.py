@@ -101,7 +101,8 @@ def pmse(original: Any, released: Any, *, order: int = 2) -> Propensity:
     if smaller < EVENTS * few:
         raise _explain_too_many(f"At least {few}", order, smaller)
     base = products.find_base()
-    N, c = len(Z), float(after.mean())
+    N = len(Z)
+    c = float(after.mean())
     terms = base.shape[1]
     if smaller < EVENTS * terms:
         raise _explain_too_many(str(terms), order, smaller)
@@ -365,7 +366,8 @@ def fit_chances(blocks: Callable[[], Iterable[Floats]], is_released: Bool) -> Fl
         while tried.loss > fit.loss:
             step /= 2
             tried = _evaluate(blocks(), is_released, beta - step)
-        beta, fit = beta - step, tried
+        beta = beta - step
+        fit = tried
     return fit.chances
 
 
@@ -374,13 +376,16 @@ def _evaluate(blocks: Iterable[Floats], is_released: Bool, beta: Floats) -> _Fit
     from scipy.special import expit
 
     weights = np.append(0.0, np.full(len(beta) - 1, PENALTY))
-    loss, gradient = float(weights @ beta**2) / 2, weights * beta
-    curvature, chances = np.diag(weights), np.empty(len(is_released))
+    loss = float(weights @ beta**2) / 2
+    gradient = weights * beta
+    curvature = np.diag(weights)
+    chances = np.empty(len(is_released))
     start = 0
     for block in blocks:
         rows = slice(start, start + len(block))
         F = np.column_stack([np.ones(len(block)), block])
-        y, score = is_released[rows], F @ beta
+        y = is_released[rows]
+        score = F @ beta
         p = chances[rows] = expit(score)
         loss += float(np.logaddexp(0, np.where(y, -score, score)).sum())
         gradient += F.T @ (p - y)

@@ -85,26 +85,26 @@ def audit_release(
         dominance=dominance,
         units=units,
     )
-    linked_units = next(
-        (encode_entries(frame[n]) for n in frame.columns if n == pseudonym), None
-    )
+    pseudonyms = None
+    if pseudonym is not None and pseudonym in frame.columns:
+        pseudonyms = encode_entries(frame[pseudonym])
     linked = None
-    if linked_units is not None:
+    if pseudonyms is not None:
         linked = count_linked_units(
-            roles.combination, shared.whole, linked_units, privacy.k
+            roles.combination, shared.whole, pseudonyms, privacy.k
         )
     audit = merge_audits([part], roles, privacy, gone, linked)
-    disclosures = find_identifying_columns(frame, shared.known)
-    if units is not None and linked_units is None:
+    disclosures = [audit.warning] if audit.warning else []
+    disclosures += find_identifying_columns(frame, shared.known)
+    if units is not None and pseudonyms is None:
         disclosures += describe_linked_units(shared.whole, units, privacy.k)
     missing = audit.missing
     if missing and compatible:
         missing = replace(missing, compatible=count_compatible(frame, shared.coded))
+    beside = _list_unprotected(audit.beside, roles, shared, pseudonyms, privacy.k)
     audit = replace(
         audit,
-        beside=(
-            *_list_unprotected(audit.beside, roles, shared, linked_units, privacy.k),
-        ),
+        beside=tuple(beside),
         missing=missing,
         disclosures=tuple(disclosures),
         notes=(
@@ -112,11 +112,20 @@ def audit_release(
             *(note for attribute in confidential for note in attribute.notes),
         ),
     )
-    if audit.warning:
-        first = audit.warning, *audit.disclosures
-        audit = replace(audit, disclosures=first, notes=(audit.warning, *audit.notes))
     if originals is None:
         return audit.with_missing
+    return _add_originals(audit, originals, shared, privacy, units)
+
+
+def _add_originals(
+    audit: Audit,
+    originals: Originals,
+    shared: Combinations,
+    privacy: Privacy,
+    units: Labels | None,
+) -> Audit:
+    """Return the audit with its counts of unchanged, dominated and rare originals."""
+    names = tuple(shared.coded)
     groups = shared.grouped
     audit = audit.with_originals(
         names,
@@ -139,7 +148,9 @@ def _list_unprotected(
     Add the sufficient ones of the columns that others may know.
     """
     counts: list[Counting] = [lambda names, labels: Count.of(names, labels, k)]
-    columns_so_far, (combination, public) = [beside], (shared.whole, shared.known)
+    columns_so_far = [beside]
+    combination = shared.whole
+    public = shared.known
     if pseudonyms is not None:
         counts.append(
             lambda names, labels: count_linked_units(names, labels, pseudonyms, k)

@@ -14,8 +14,12 @@ from matplotlib.figure import Figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE, ORANGE, VERMILION, GREY = "#0072B2", "#E69F00", "#D55E00", "#999999"
-ORIGINAL, RELEASED = "#000000", "#56B4E9"
+BLUE = "#0072B2"
+ORANGE = "#E69F00"
+VERMILION = "#D55E00"
+GREY = "#999999"
+ORIGINAL = "#000000"
+RELEASED = "#56B4E9"
 SERIES = (BLUE, ORANGE, "#009E73", "#CC79A7", VERMILION, RELEASED, ORIGINAL)
 MARKS = "o^sDvP*X<>"
 NAME = 28  # characters of a name, beyond which it is cut

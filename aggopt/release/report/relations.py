@@ -119,7 +119,8 @@ def draw_regression(outcome: str, y: F64, pair: Related) -> Figure | None:
     one, other = (_fit_least_squares(y, side) for side in (pair.before, pair.after))
     if one is None or other is None:
         return None
-    (old, error), (new, spread) = one, other
+    (old, error) = one
+    (new, spread) = other
     rows = []
     cells = []
     for name, b, s, c, u in zip(pair.names, old, error, new, spread, strict=True):

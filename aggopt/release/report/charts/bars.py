@@ -10,7 +10,8 @@ from aggopt.release.report.number_format import format_share
 
 WIDE = 760
 NARROW = 330
-DIGIT, BETWEEN = 8, 6  # width of one above a column; from one count to the next
+DIGIT = 8  # width of one above a column
+BETWEEN = 6  # from one count to the next
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,8 @@ def draw_density(
         return ground - (ground - TOP) * height / highest
 
     def area(number: int) -> Markup:
-        (low, up), top = ends[number], y(areas[0][number])
+        (low, up) = ends[number]
+        top = y(areas[0][number])
         fill = FAINT if number in (0, len(ends) - 1) else 1.0
         size = x(up) - x(low) - 1.4, ground - top
         return svg.rect(x(low) + 0.7, top, *size, "rel", fill=fill)

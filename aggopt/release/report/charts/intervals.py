@@ -81,7 +81,8 @@ def _draw_intervals(
         first = TOP + number * at.row
         y = first + at.bar
         body.append(svg.name(0, first + 20, row.name, at.letters))
-        (old, low, high), (new, new_low, new_high) = row.before, row.after
+        (old, low, high) = row.before
+        (new, new_low, new_high) = row.after
         body.append(svg.line(x(low), y, x(high), y, "ori"))
         body.append(svg.circle(x(old), y, 4, "ori"))
         body.append(svg.line(x(new_low), y + 14, x(new_high), y + 14, "rel"))

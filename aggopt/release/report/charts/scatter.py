@@ -13,7 +13,9 @@ TOP = 18
 BOTTOM = 48
 ROW = 22  # height of a row of the key
 MARKS = 6  # series of different looks
-LETTER, BOLD, LINE = 7, 8, 14  # width of a letter of a label, in bold, and its height
+LETTER = 7  # width of a letter of a label
+BOLD = 8  # the same in bold
+LINE = 14  # height of a label
 FEW = 8  # points whose labels may be on any side, and cover another point
 MARK = 6  # half the width of a mark
 
@@ -174,7 +176,8 @@ def _box_of_mark(x: float, y: float) -> _Box:
 
 def _sides(point: Point, axes: "_Axes") -> Iterator[_Label]:
     """Yield the places of a label: to the right and to the left, above and below."""
-    (x, y), wide = axes.of(point), LETTER * len(point.label)
+    (x, y) = axes.of(point)
+    wide = LETTER * len(point.label)
     for base in (y - 8, y + 18):
         up = base - LINE + 3
         down = base + 3

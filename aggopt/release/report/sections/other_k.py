@@ -90,7 +90,8 @@ def _try_each_k(facts: Facts) -> Iterator[_Tried]:
             labels = mdav(X[rows], k, scale="none").labels
             sizes = np.bincount(labels)
             sums = np.array([np.bincount(labels, x) for x in X[rows].T]).T
-            Y[rows], groups = (sums / sizes[:, None])[labels], groups + len(sizes)
+            Y[rows] = (sums / sizes[:, None])[labels]
+            groups = groups + len(sizes)
         loss = round_share(float(((X - Y) ** 2).sum() / total))
         linked = None
         if len(X) <= LINKED:
