@@ -43,7 +43,9 @@ def test_a_broken_law_says_what_was_seen():
     assert verdict.why.startswith("noise, other units: value is ")
     assert str(verdict).startswith("in_euros, units_do_not_matter: broken: noise")
     (trial,) = (t for t in checks_of(in_euros) if t.law.name == LAW)
-    with pytest.raises(LawBrokenError, match="the units and origins of both tables") as said:
+    with pytest.raises(
+        LawBrokenError, match="the units and origins of both tables"
+    ) as said:
         trial()
     assert isinstance(said.value, AssertionError)
     assert str(trial) == f"in_euros-{LAW}"
