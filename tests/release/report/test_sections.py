@@ -40,6 +40,6 @@ def test_sections_are_in_the_order_of_the_registry(pages) -> None:
 
 def test_the_page_of_documentation_has_a_row_for_each_section() -> None:
     docs = Path(__file__).parents[3] / "docs" / "report.md"
-    table = docs.read_text("utf-8").split("## What it says")[1].split("\n\n")[1]
+    table = docs.read_text("utf-8").split("## Sections of the page")[1].split("\n\n")[1]
     labels = [s.label for s in REPORT_SECTIONS.values() if s.label]
     assert re.findall(r"^\| (\w[\w ]*) \|", table, re.MULTILINE)[1:] == labels
