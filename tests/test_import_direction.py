@@ -53,7 +53,6 @@ STAGES = {  # the same for the folders and files of a room
         "__init__",
         "mask",
         "run",
-        "folder_manifest",
         "folder_release",
         "report_data",
         "folder_review",

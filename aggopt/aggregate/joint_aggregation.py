@@ -211,18 +211,26 @@ def _solve_nearest_to_means(data: model.Data) -> tuple[Floats, Certificate]:
     at = model.point(data, answer.reading)
     sse = _compute_sse(at.c, data)
     within = sse - model.objective(data, at)
-    bound = min(within + (answer.bound or 0.0), sse)
-    size = choose_gap_size(sse, VARIANCE)
-    proof = Certificate(
-        status=Status.OPTIMAL if is_gap_closed(sse, bound, size) else Status.UNPROVEN,
-        objective=sse,
-        bound=bound,
+    return at.c, certify_covariance(
+        sse,
+        within + (answer.bound or 0.0),
         violation=model.MODEL.violation(data, at),
         solver=answer.solver,
         seconds=compile_time.now() - started,
-        size=size,
     )
-    return at.c, proof
+
+
+def certify_covariance(
+    sse: float, bound: float, *, violation: float, solver: str, seconds: float
+) -> Certificate:
+    """Return the certificate of centroids that keep the covariance.
+
+    `sse` is their squared error, and `bound` proven for all such centroids.
+    """
+    bound = min(bound, sse)
+    size = choose_gap_size(sse, VARIANCE)
+    status = Status.OPTIMAL if is_gap_closed(sse, bound, size) else Status.UNPROVEN
+    return Certificate(status, sse, bound, violation, solver, seconds, size=size)
 
 
 def _compute_sse(c: Floats, data: model.Data) -> float:

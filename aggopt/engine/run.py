@@ -11,8 +11,7 @@ import pyarrow as pa
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.engine.executors.local import Executor
-from aggopt.engine.folder_manifest import make_folder_release
-from aggopt.engine.folder_release import FolderRelease
+from aggopt.engine.folder_release import FolderRelease, make_folder_release
 from aggopt.engine.reduce.certificates import CategoryProofs, FolderCertificates
 from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
 from aggopt.engine.resource_check import require_fitting_memory, require_resources

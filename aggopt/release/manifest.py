@@ -56,11 +56,9 @@ def make_manifest(
     """Return versions, job, input, partition, audit, measures and certificates."""
     solved = [*certificates.values(), *partition_certificates(blocks, job).values()]
     order = SHUFFLED if job.output.shuffle else "as in the input"
+    versions = _list_versions({c.solver for c in solved}, job.code)
     return {
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _list_versions({c.solver for c in solved}, job.code),
-        "job": job.model_dump(mode="json", by_alias=True),
-        "code": [origin.to_dict() for origin in job.code],
+        **describe_run(job, versions),
         "input": asdict(source),
         "order": order,
         "strata": None if strata is None else strata.to_dict(),
@@ -68,6 +66,27 @@ def make_manifest(
         "audit": audit.to_dict(),
         "measures": None if measures is None else measures.to_dict(),
         "measured": list(job.roles.quasi_identifier),
+        **describe_results(certificates, notes, drift),
+    }
+
+
+def describe_run(job: Job, versions: Mapping[str, str]) -> dict[str, Any]:
+    """Return the time, the versions of packages, the job and its code."""
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": dict(versions),
+        "job": job.model_dump(mode="json", by_alias=True),
+        "code": [origin.to_dict() for origin in job.code],
+    }
+
+
+def describe_results(
+    certificates: Mapping[str, Certificate],
+    notes: Sequence[str],
+    drift: Mapping[str, Drift],
+) -> dict[str, Any]:
+    """Return the changes by rounding, the certificates and the notes."""
+    return {
         "rounding": {name: asdict(moved) for name, moved in drift.items()},
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
         "notes": list(notes),

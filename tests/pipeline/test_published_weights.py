@@ -1,15 +1,13 @@
 """How a release publishes its sampling weights."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from aggopt import Job
 from aggopt.data.table import Table
-from aggopt.pipeline.finish.added_columns import add_weights
+from aggopt.pipeline.finish.rounding import publish_weights
 
 JOB = Job(roles={"quasi-identifier": ["age"], "weight": "w"}, privacy={"k": 2})
 BOOKS = {"age": "of age", "w": "of w"}
@@ -17,23 +15,17 @@ EACH = np.array([1.0, 2.0, 5.0, 8.0])
 FRAME = pd.DataFrame({"age": [1.0, 1.0, 2.0, 2.0], "w": EACH.astype(int)})
 
 
-def published(how, sampling=True):
+def published(how):
     """Return a release before and after its weights are put there."""
     job = JOB.model_copy(
         update={"weights": JOB.weights.model_copy(update={"published": how})}
     )
-    given = SimpleNamespace(
-        job=job,
-        sampling=SimpleNamespace(name="w", each=EACH) if sampling else None,
-        labels=np.array([0, 0, 1, 1]),
-    )
     made = replace(Table.of(FRAME, JOB.roles), codebooks=BOOKS)
-    return made, add_weights(given, made), job
+    return made, publish_weights(made, np.array([0, 0, 1, 1]), EACH, job), job
 
 
-@pytest.mark.parametrize(("how", "sampling"), [("as is", True), ("group mean", False)])
-def test_without_weights_or_with_them_as_they_are_nothing_changes(how, sampling):
-    made, found, _ = published(how, sampling)
+def test_with_weights_as_they_are_nothing_changes():
+    made, found, _ = published("as is")
     assert found is made
 
 

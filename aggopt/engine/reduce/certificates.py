@@ -6,18 +6,16 @@ from functools import cached_property
 
 import numpy as np
 
-from aggopt.aggregate.joint_aggregation import CONSTANT, VARIANCE
-from aggopt.core.plural import plural
+from aggopt.aggregate.joint_aggregation import CONSTANT, certify_covariance
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import Floats
 from aggopt.data.context.rare_categories import PublishedRareCategories
 from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
 from aggopt.engine.storage.scratch_files import sum_arrays
-from aggopt.pipeline.aggregate.aggregate_table import describe_root
+from aggopt.pipeline.aggregate.aggregate_table import describe_root, describe_ties
 from aggopt.pipeline.prepare.job_settings import get_publishable_nodes
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +88,13 @@ class CategoryProofs:
             if levels.note:
                 yield f"{name!r}: {levels.note}"
             if tied := int(self.tied[place]):
-                differ, weighted = self._differ(place), self.config.mean_weight
-                counts = "counts" if weighted is None else "weighted counts"
-                groups = plural(sum(self.config.counts), "group")
-                yield (
-                    f"{name!r}: in {tied} of {groups} several categories are equally "
-                    "near; of these, block by block, such were published that the "
-                    f"{counts} of categories differ by {differ:g} records in all."
+                yield describe_ties(
+                    name,
+                    tied,
+                    sum(self.config.counts),
+                    self._differ(place),
+                    weighted=self.config.mean_weight is not None,
+                    by_block=True,
                 )
             k = self.config.job.privacy.k
             rare = PublishedRareCategories.of(levels.counts, released, levels.domain, k)
@@ -218,11 +216,13 @@ class FolderCertificates:
 
     def _covariance(self, missed: float) -> Certificate:
         """Return that of centroids that keep the covariance."""
-        sse = float(self.figures.exact.sum())
-        bound = min(self.groups.prove_covariance(), sse)
-        size = choose_gap_size(sse, VARIANCE)
-        status = Status.OPTIMAL if is_gap_closed(sse, bound, size) else Status.UNPROVEN
-        return Certificate(status, sse, bound, missed, "closed form", 0.0, size=size)
+        return certify_covariance(
+            float(self.figures.exact.sum()),
+            self.groups.prove_covariance(),
+            violation=missed,
+            solver="closed form",
+            seconds=0.0,
+        )
 
 
 def _certify_shift(end: ShiftEnd | None, missed: float) -> Certificate:

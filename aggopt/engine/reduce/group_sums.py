@@ -4,15 +4,14 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.engine.state.moments import PublishedMoments
-from aggopt.engine.state.run_state import BlockState, RunState, Shift
+from aggopt.engine.state.run_state import BlockState, Shift
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.errors import InfeasibleInputError
 from aggopt.models.covariance_mean import MomentSums
-from aggopt.pipeline.finish.rounding import choose_time_step, make_drift
+from aggopt.pipeline.finish.rounding import find_time_steps, make_drift
 from aggopt.pipeline.prepare.published_grid import choose_decimals
 from aggopt.release.drift import Drift
 
@@ -141,7 +140,7 @@ class PublishedSums:
     def drifts(self, config: BlockState) -> dict[str, Drift]:
         """Return by how much rounding moved each number."""
         scale, output = config.scale, config.job.output
-        steps = find_date_steps(config, scale)
+        steps = find_time_steps(config.clocks, config.numbers, scale.spread, output)
         mean, after = self.kept / self.there, self.released / self.there
         variance = np.diag(self.products) / self.there - mean**2
         variance_after = self.squares / self.there - after**2
@@ -177,14 +176,3 @@ class PublishedSums:
         if keep == "covariance":
             missed = max(missed, np.abs(away).max())
         return float(missed)
-
-
-def find_date_steps(config: RunState, scale: Scale) -> dict[str, int]:
-    """Return of how many units published dates are multiples, by name."""
-    output = config.job.output
-    return {
-        name: choose_time_step(
-            clock, float(scale.spread[config.numbers.index(name)]), output
-        )
-        for name, clock in config.clocks.items()
-    }

@@ -11,11 +11,14 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
-from aggopt.engine.reduce.group_sums import find_date_steps
 from aggopt.engine.state.moments import compute_block_moments
 from aggopt.engine.state.run_state import BlockState
 from aggopt.engine.state.shuffle import Shuffle, read_block
-from aggopt.engine.steps.block_groups import partition_in_strata
+from aggopt.engine.steps.block_groups import (
+    compute_observed_means,
+    count_observed,
+    partition_table_of_block,
+)
 from aggopt.engine.steps.categories import (
     choose_nodes_of_block,
     convert_categories,
@@ -25,15 +28,9 @@ from aggopt.engine.steps.categories import (
 from aggopt.engine.steps.coordinates import compute_coordinates
 from aggopt.engine.steps.describe import read_checked_table
 from aggopt.engine.steps.merge_small_strata import set_published_strata
-from aggopt.engine.steps.missing_groups import (
-    compute_observed_means,
-    count_observed,
-    partition_by_policy,
-)
-from aggopt.engine.steps.value_bounds import read_number_bounds, round_centroids
+from aggopt.engine.steps.value_bounds import read_number_bounds
 from aggopt.engine.steps.weights import (
     append_weights,
-    publish_weights,
     read_weights,
     scale_weights,
 )
@@ -45,9 +42,12 @@ from aggopt.engine.storage.scratch_files import (
     save_state,
 )
 from aggopt.pipeline.finish.evaluate import compute_rounding_distance
+from aggopt.pipeline.finish.rounding import (
+    publish_values,
+    publish_weights,
+    round_numbers,
+)
 from aggopt.pipeline.partition.missing_patterns import compute_observed_sse
-from aggopt.pipeline.prepare.prepared_table import find_missing
-from aggopt.pipeline.prepare.published_grid import is_asked_whole
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.missing import MissingChanges
 from aggopt.release.audit.unchanged import Unchanged, count_unchanged_values
@@ -63,7 +63,7 @@ def partition_block(number: int, config: BlockState) -> int:
     table = read_checked_table(rows, config)
     X = table.matrix()
     records = compute_coordinates(X, config, scale)
-    labels, is_kept = _make_groups(table, records, config)
+    labels, is_kept = partition_table_of_block(table, records, config)
     weights = scale_weights(read_weights(table), config)
     sizes = count_observed(is_kept, labels, weights)
     Z = standardise_numbers(np.where(is_kept, X, np.nan), config)
@@ -91,16 +91,6 @@ def partition_block(number: int, config: BlockState) -> int:
     return len(sizes)
 
 
-def _make_groups(
-    table: Table, records: Encoded, config: BlockState
-) -> tuple[Labels, Bool]:
-    """Return the groups of records (n,), and which values (n, d) decide on them."""
-    if find_missing(records).any():
-        return partition_by_policy(table, records, config)
-    is_kept = np.ones((len(records), len(records.attributes)), bool)
-    return partition_in_strata(table, records, config), is_kept
-
-
 def standardise_numbers(X: Floats, config: BlockState) -> Floats:
     """Return the z-scores of numbers (n, p) of records X (n, d); nan where missing."""
     numbers = X[:, config.places]
@@ -116,7 +106,9 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     X, each = table.matrix(), read_weights(table)
     weights = scale_weights(each, config)
     values = _assemble_values(number, table, c, arrays, weights, config)
-    masked = _mask_records(table, values[labels], config)
+    entries = {name: level.column(name) for name, level in config.levels.items()}
+    spreads = config.scale.spread
+    masked = publish_values(table, values[labels], config.job, spreads, entries)
     released = masked.matrix()
     compare_block(number, X, released, labels, config)
     Z = standardise_numbers(np.where(arrays["kept"], X, np.nan), config)
@@ -124,9 +116,9 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     save_arrays(config.at("figures", number), **_sum_figures(Z, *both, weights))
     place = draw_words(config.secret, f"order of block {number}", len(labels))
     group = (np.int64(number) << GROUP_BITS) + labels
-    out = convert_categories(
-        publish_weights(masked, labels, each, config.job).to_arrow(), config
-    )
+    if each is not None:
+        masked = publish_weights(masked, labels, each, config.job)
+    out = convert_categories(masked.to_arrow(), config)
     out = set_published_strata(out, rows, config)
     out = append_weights(out, each, arrays["kept"], config)
     for column in (numbers, group, place.view(np.int64)):
@@ -149,7 +141,9 @@ def _assemble_values(
     values = np.empty((len(c), X.shape[1]))
     bounds = read_number_bounds(table, config).undone(c, scale)
     sizes = arrays["sizes"][:, config.places]
-    values[:, config.places] = round_centroids(bounds, sizes, table, config, scale)
+    values[:, config.places] = round_numbers(
+        bounds, np.arange(len(c)), sizes, scale.spread, table, config.job
+    )
     if config.categories:
         codes = read_codes(X, arrays["kept"], config)
         nodes = choose_nodes_of_block(number, codes, labels, weights, config)
@@ -196,22 +190,6 @@ def _sum_figures(
         "sse": multiply_by_weights((z - a) ** 2, weights).sum(axis=0),
         "exact": multiply_by_weights((z - b) ** 2, weights).sum(axis=0),
     }
-
-
-def _mask_records(table: Table, values: Floats, config: BlockState) -> Table:
-    """Return the release of the records of a block, values (n, d) in their place."""
-    column = {name: level.column(name) for name, level in config.levels.items()}
-    job = config.job
-    whole_names = [name for name in config.numbers if is_asked_whole(job, name)]
-    round_integers = job.output.round_integers
-    steps = find_date_steps(config, config.scale)
-    return table.with_values(
-        values,
-        round_integers=round_integers,
-        integers=whole_names,
-        levels=column,
-        steps=steps,
-    )
 
 
 def apply_global_programs(c: Floats, number: int, config: BlockState) -> Floats:

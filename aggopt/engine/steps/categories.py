@@ -6,20 +6,19 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from aggopt.aggregate import CATEGORY_AGGREGATORS, PublishedCategories
+from aggopt.aggregate import PublishedCategories
 from aggopt.aggregate.categories.registry import CategorySection
-from aggopt.core.randomness import derive_seed
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.encoding import Categories, EncodedAttribute
 from aggopt.engine.state.run_state import BlockState, RunState
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.errors import naming
-from aggopt.pipeline.aggregate.missing_values import PresentRows
-from aggopt.pipeline.prepare.job_settings import (
-    find_avoided_nodes,
-    get_publishable_nodes,
+from aggopt.pipeline.aggregate.aggregate_table import (
+    choose_nodes,
+    make_choice_arguments,
 )
+from aggopt.pipeline.aggregate.missing_values import PresentRows
 from aggopt.pipeline.validate.categories import require_chosen
 from aggopt.solvers import Certificate
 
@@ -166,20 +165,16 @@ def _choose_categories(
     purpose: str,
 ) -> PublishedCategories:
     """Return the published values of a category, for groups of weighted records."""
-    how, levels = _get_method(config), config.levels[name]
-    method = CATEGORY_AGGREGATORS[how.method]
-    settings = {**how.settings, "seed": derive_seed(config.secret, purpose)}
+    levels = config.levels[name]
+    section = _get_method(config)
+    settings = make_choice_arguments(section, config.secret, purpose, weights)
     settings.pop("with_", ())
-    if method.nodes:
-        settings["publish"] = get_publishable_nodes(config.job, name)
-        if rare := find_avoided_nodes(config.job, name, levels.domain, levels.counts):
-            settings["avoid"] = rare
-    if weights is not None:
-        settings["weights"] = weights
     categories = Categories(levels.domain, codes)
     attribute = EncodedAttribute(name, levels.kind, levels.weight, slice(0), categories)
     with naming(repr(name)):
-        return method.function(attribute, labels, **settings)
+        return choose_nodes(
+            attribute, labels, settings, config.job, lambda: levels.counts
+        )
 
 
 def _get_method(config: RunState) -> CategorySection:

@@ -17,11 +17,10 @@ from aggopt.data.context.confidential import list_requirements
 from aggopt.data.table import Table
 from aggopt.engine.state.run_state import LeafState, PartState
 from aggopt.engine.state.shuffle import Each, Shuffle
-from aggopt.engine.steps.block_groups import partition_records
+from aggopt.engine.steps.block_groups import partition_table_of_block
 from aggopt.engine.steps.coordinates import compute_coordinates
 from aggopt.engine.steps.describe import read_checked_table
 from aggopt.engine.steps.global_confidential import read_confidential_of_part
-from aggopt.engine.steps.missing_groups import partition_by_policy
 from aggopt.engine.steps.missing_plan import (
     find_least_block_size,
     make_enough_values_predicate,
@@ -36,7 +35,6 @@ from aggopt.engine.steps.weights import list_table_weight_requirements
 from aggopt.engine.storage.scratch_files import Sources, read_sources
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Job
-from aggopt.pipeline.prepare.prepared_table import find_missing
 from aggopt.privacy.requirement import Requirement
 
 WIDEST = 16  # blocks that may go together: tasks read one at a time
@@ -116,10 +114,7 @@ def _explain_infeasible(table: Table, config: PartState) -> InfeasibleInputError
     """Return why no groups satisfy the requirements; None if some do."""
     records = compute_coordinates(table.matrix(), config, config.scale)
     try:
-        if find_missing(records).any():
-            partition_by_policy(table, records, config)
-        else:
-            partition_records(table, records, config)
+        partition_table_of_block(table, records, config)
     except InfeasibleInputError as error:
         return error
     return None

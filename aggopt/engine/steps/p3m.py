@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from aggopt.aggregate.secret_margins import draw_margins
 from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.algorithms.lagrangian.program import Separable
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
-from aggopt.data.context.distance_requests import resolve_request
 from aggopt.data.table import Table
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
 from aggopt.engine.state.shuffle import read_block
@@ -24,8 +22,9 @@ from aggopt.engine.steps.weights import read_weights, scale_weights
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.job import P3m
 from aggopt.models import p3m
-from aggopt.models.shared.shift_data import FARTHEST
+from aggopt.pipeline.aggregate.margins import add_margins
 from aggopt.pipeline.aggregate.missing_values import PresentRows
+from aggopt.pipeline.prepare.record_requests import resolve_number_requests
 
 if TYPE_CHECKING:  # it imports numba
     from aggopt.algorithms.lagrangian.solve import LagrangianSolution
@@ -89,15 +88,12 @@ def _read_requests(
 
     Of each number (n, p); Z are their z-scores, nan if missing.
     """
-    settings, is_present = shift_settings(config), ~np.isnan(Z)
-    z = np.where(is_present, Z, 0.0)
-    delta = np.where(
-        is_present, resolve_request(settings.delta, table, z, "delta"), 0.0
-    )
-    importance = resolve_request(settings.importance, table, z, "importance")
-    purpose = f"{config.secret} block {number}"
-    added = draw_margins(labels, delta, settings.margin, purpose, np.zeros(Z.shape[1]))
-    return np.minimum(delta + added, np.maximum(delta, FARTHEST)), importance
+    settings = shift_settings(config)
+    requests = resolve_number_requests(settings, table, Z)
+    secret = f"{config.secret} block {number}"
+    no_steps = np.zeros(Z.shape[1])
+    wider = add_margins(requests["delta"], labels, settings, secret, no_steps)
+    return wider, requests["importance"]
 
 
 def _make_program(

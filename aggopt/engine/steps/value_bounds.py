@@ -2,25 +2,17 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 
 from aggopt.aggregate.bounds import Bounds
-from aggopt.aggregate.whole_numbers import round_to_whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.table import Table
-from aggopt.engine.reduce.group_sums import find_date_steps
 from aggopt.engine.state.run_state import BlockState, RunState
 from aggopt.engine.steps.count_levels import make_empty_table
 from aggopt.errors import naming
-from aggopt.pipeline.finish.rounding import move_inside_bounds, round_to_grid
 from aggopt.pipeline.prepare.prepared_table import select_present
-from aggopt.pipeline.prepare.published_grid import (
-    find_attribute_decimals,
-    is_asked_whole,
-    read_bounds,
-)
+from aggopt.pipeline.prepare.published_grid import read_bounds
 from aggopt.pipeline.validate.bounds import require_inside, require_number, require_some
 
 
@@ -86,44 +78,3 @@ def standardise_bounds(table: Table, config: BlockState) -> Bounds:
     ends = read_number_bounds(table, config).standardised(config.scale)
     kept_values = config.kept_values
     return ends if kept_values is None else ends.standardised(kept_values.scale)
-
-
-def round_centroids(
-    values: Floats, sizes: Floats, table: Table, config: RunState, scale: Scale
-) -> Floats:
-    """Return centroids (m, p) in their own units, on the grid of each attribute.
-
-    `sizes` (m, p) are the records behind each: required whole numbers keep the mean of
-    the block.
-    """
-    centroids, job = values.copy(), config.job
-    for name, step in find_date_steps(config, scale).items():
-        j = config.numbers.index(name)
-        centroids[:, j] = config.clocks[name].on_grid(values[:, j], step)
-    for j, name in enumerate(config.numbers):
-        if name in config.clocks:
-            continue
-        spread = float(scale.spread[j])
-        place = find_attribute_decimals(table, job, name, spread)
-        if place is not None:
-            is_complete = place == 0 and is_asked_whole(job, name)
-            by = _round_whole if is_complete else _round_to_grid
-            centroids[:, j] = by(values[:, j], sizes[:, j], place)
-        if name in job.attributes:
-            centroids[:, j] = move_inside_bounds(
-                centroids[:, j], table, job, name, spread, place
-            )
-    return centroids
-
-
-def _round_to_grid(values: Floats, sizes: Floats, place: int) -> Floats:
-    return round_to_grid(values, place)
-
-
-def _round_whole(values: Floats, sizes: Floats, place: int) -> Floats:
-    rows = np.flatnonzero(~np.isnan(values))
-    if not len(rows) or np.ptp(values[rows]) == 0:
-        return round_to_grid(values, place)
-    result = values.copy()
-    result[rows] = round_to_whole_numbers(values[rows], sizes[rows])
-    return result

@@ -1,7 +1,6 @@
 """Sampling weights of a table in parts: of all records, and of some."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.columns import REFUSE
-from aggopt.core.types import Bool, Labels
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.data.context.weights import read_sampling_weights
-from aggopt.data.restore_types import replace_values
 from aggopt.data.table import Table
 from aggopt.engine.state.run_state import RunState
 from aggopt.engine.storage.scratch_files import (
@@ -117,17 +115,10 @@ def scale_weights(weights: Floats | None, config: RunState) -> Floats | None:
     return np.asarray(weights / config.mean_weight)
 
 
-def list_weight_requirements(
-    job: Job, weights: Floats | None
-) -> tuple[Requirement, ...]:
-    """Return the requirements on the weights of some records."""
-    return make_dominance_requirements(job, weights)
-
-
 def list_table_weight_requirements(table: Table, job: Job) -> tuple[Requirement, ...]:
     """Return the requirements on the weights of a table, and of values used to fill."""
     weights = read_weights(table)
-    requirements = list_weight_requirements(job, weights)
+    requirements = make_dominance_requirements(job, weights)
     if weights is not None and job.missing.policy == "fill":
         is_present = ~np.isnan(table.matrix())
         requirements += make_dominance_requirements(
@@ -178,17 +169,3 @@ def describe_folder_weights(config: RunState) -> list[str]:
     return describe_sampling_weights(
         config.job, None if mean is None else np.array([mean])
     )
-
-
-def publish_weights(
-    table: Table, labels: Labels, weights: Floats | None, job: Job
-) -> Table:
-    """Return records of a release with their weights as the job publishes them."""
-    if weights is None:
-        return table
-    (name,), frame = job.roles.weight, table.frame
-    if job.weights.published == "drop":
-        return replace(table, frame=frame.drop(name), roles=job.released_roles)
-    means = np.bincount(labels, weights) / np.bincount(labels)
-    column = replace_values(frame[name], means[labels], round_integers=False)
-    return replace(table, frame=frame.with_columns(column))

@@ -1,9 +1,9 @@
 """From groups to published values: numbers by one method, categories by another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.core.plural import plural
 from aggopt.core.randomness import derive_seed
-from aggopt.core.validation import Floats
-from aggopt.encoding import Encoded
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats, Labels
+from aggopt.encoding import Categories, Encoded, EncodedAttribute
 from aggopt.errors import naming
+from aggopt.job import Job
 from aggopt.pipeline.aggregate import margins
 from aggopt.pipeline.aggregate.missing_values import (
     PresentRows,
@@ -29,7 +31,8 @@ from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.cross_table_columns import read_cross_table_columns
 from aggopt.pipeline.prepare.inputs import Progress
 from aggopt.pipeline.prepare.job_settings import (
-    find_avoided_nodes_of_table,
+    count_level_originals,
+    find_avoided_nodes,
     get_publishable_nodes,
     list_categories_by_block,
 )
@@ -144,12 +147,13 @@ def _choose_levels(
     )
     attributes = [encoded.attributes[place].rows(present_rows.rows) for place in places]
     label = present_rows.labels
-    settings = {
-        **section.settings,
-        "seed": derive_seed(partitioned.secret, f"categories of {attribute_names}"),
-    }
-    if partitioned.weights is not None:
-        settings["weights"] = partitioned.weights[present_rows.rows]
+    weights = partitioned.weights
+    settings = make_choice_arguments(
+        section,
+        partitioned.secret,
+        f"categories of {attribute_names}",
+        None if weights is None else weights[present_rows.rows],
+    )
     requests = read_category_requests(partitioned.job, partitioned.table).get(
         names[0], {}
     )
@@ -160,22 +164,51 @@ def _choose_levels(
     if len(names) > 1 and method.together:
         choices = method.together(attributes, label, **settings).attributes
     else:
-        if method.nodes:
-            settings["publish"] = get_publishable_nodes(partitioned.job, *names)
-            if rare := find_avoided_nodes_of_table(
-                partitioned.job, partitioned.table, names[0]
-            ):
-                settings["avoid"] = rare
-        choices = (method.function(attributes[0], label, **settings),)
+        count = partial(count_level_originals, partitioned.table, names[0])
+        choices = (
+            choose_nodes(attributes[0], label, settings, partitioned.job, count),
+        )
     require_chosen(choices[0], settings.get("weights"))
     return tuple(choices)
+
+
+def make_choice_arguments(
+    section: CategorySection, secret: str, purpose: str, weights: Floats | None
+) -> dict[str, Any]:
+    """Return the arguments of a method for categories, with a seed for a purpose.
+
+    Records may have `weights` (n,).
+    """
+    settings = {**section.settings, "seed": derive_seed(secret, purpose)}
+    return settings if weights is None else {**settings, "weights": weights}
+
+
+def choose_nodes(
+    attribute: EncodedAttribute,
+    labels: Labels,
+    settings: Mapping[str, Any],
+    job: Job,
+    count: Callable[[], I64],
+) -> PublishedCategories:
+    """Return the published values of one category, by the job's method.
+
+    `count` returns the originals of each level of the whole table.
+    """
+    section = cast(CategorySection, job.aggregation.categories)
+    method = CATEGORY_AGGREGATORS[section.method]
+    nodes: dict[str, Any] = {}
+    if method.nodes:
+        nodes["publish"] = get_publishable_nodes(job, attribute.name)
+        domain = cast(Categories, attribute.categories).domain
+        if rare := find_avoided_nodes(job, attribute.name, domain, count):
+            nodes["avoid"] = rare
+    return method.function(attribute, labels, **settings, **nodes)
 
 
 def _describe_choices(
     chosen: Mapping[str, PublishedCategories], *, weighted: bool = False
 ) -> tuple[str, ...]:
     """List the attributes that were chosen together, and how ties were broken."""
-    counts = "weighted counts" if weighted else "counts"
     by_proof: dict[int, list[str]] = {}
     for name, categories in chosen.items():
         by_proof.setdefault(id(categories.certificate), []).append(name)
@@ -186,14 +219,39 @@ def _describe_choices(
         if len(names) > 1
     )
     ties = (
-        f"{name!r}: in {categories.tied} of {plural(len(categories.choice), 'group')} "
-        "several "
-        f"categories are equally near; of these such were published that the {counts} "
-        f"of categories differ by {categories.ties.objective:g} records in all."
+        describe_ties(
+            name,
+            categories.tied,
+            len(categories.choice),
+            categories.ties.objective,
+            weighted=weighted,
+        )
         for name, categories in chosen.items()
         if categories.ties is not None
     )
     return (*together, *ties)
+
+
+def describe_ties(
+    name: str,
+    tied: int,
+    groups: int,
+    difference: float,
+    *,
+    weighted: bool,
+    by_block: bool = False,
+) -> str:
+    """Return a note on groups for which several categories are equally near.
+
+    Counts of categories differ by this `difference`.
+    """
+    counts = "weighted counts" if weighted else "counts"
+    these = "these, block by block," if by_block else "these"
+    return (
+        f"{name!r}: in {tied} of {plural(groups, 'group')} several categories are "
+        f"equally near; of {these} such were published that the {counts} of categories "
+        f"differ by {difference:g} records in all."
+    )
 
 
 def _list_root_notes(

@@ -14,7 +14,7 @@ from aggopt.aggregate.secret_margins import (
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.standardise import to_unweighted_spreads
 from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.validation import Floats, Labels
 from aggopt.job import Shifting, Squared
 from aggopt.measure import sl
 from aggopt.models.shared.shift_data import FARTHEST
@@ -73,16 +73,8 @@ def make_margin_arguments(
         shifting = shifting.model_copy(update={"alpha": alpha})
     requests = partitioned.asked["delta"] if delta is None else delta
     steps = _find_steps(partitioned, shifting, requests)
-    added = draw_margins(
-        partitioned.labels_of_numbers,
-        requests,
-        shifting.margin,
-        partitioned.secret,
-        steps,
-    )
-    if not shifting.two_sided:
-        added = np.where(requests > 0, added, 0.0)  # a distance of 0 is no request
-    wider = np.minimum(requests + added, np.maximum(requests, FARTHEST))
+    labels, secret = partitioned.labels_of_numbers, partitioned.secret
+    wider = add_margins(requests, labels, shifting, secret, steps)
     if shifting.two_sided and shifting.margin != 0:
         require_agreement(
             partitioned.names,
@@ -94,6 +86,19 @@ def make_margin_arguments(
             partitioned.weights,
         )
     return {"delta": wider, "importance": partitioned.asked["importance"]}
+
+
+def add_margins(
+    requests: Floats, labels: Labels, shifting: Shifting, secret: str, steps: Floats
+) -> Floats:
+    """Return requested distances (n, p) with the secret margin of each group.
+
+    `steps` (p,) are those of attributes with exact distances; 0 for others.
+    """
+    added = draw_margins(labels, requests, shifting.margin, secret, steps)
+    if not shifting.two_sided:
+        added = np.where(requests > 0, added, 0.0)  # a distance of 0 is no request
+    return np.minimum(requests + added, np.maximum(requests, FARTHEST))
 
 
 def describe_nearer_values(partitioned: PartitionedTable, after: Floats) -> list[str]:

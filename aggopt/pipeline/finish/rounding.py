@@ -5,20 +5,25 @@ grid is the attribute's, not the value's: small values have no more decimals tha
 ones, and 1e9 + 1 keeps its 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context
+from types import MappingProxyType
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.whole_numbers import round_to_whole_numbers
+from aggopt.core.randomness import draw_permutation
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats
+from aggopt.core.validation import Floats, Labels
+from aggopt.data.restore_types import replace_values
 from aggopt.data.table import Table
 from aggopt.encoding.clock import Clock
 from aggopt.job import Job, Output
 from aggopt.models.shared.value_bounds import move_to_bounds
-from aggopt.pipeline.finish.added_columns import add_pseudonyms, add_weights
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.prepared_table import select_present
 from aggopt.pipeline.prepare.published_grid import (
@@ -37,21 +42,80 @@ CAN_BE_SEEN = 1e-15  # standard deviations: less is the float's own rounding
 
 def round_release(partitioned: PartitionedTable, values: Floats) -> Table:
     """Return the table that publishes values (n, d), rounded by the job's settings."""
+    table, job, sampling = partitioned.table, partitioned.job, partitioned.sampling
     rounded = values.copy()
-    rounded[:, partitioned.table.places] = _round_numbers(
+    rounded[:, table.places] = _round_numbers(
         partitioned, partitioned.of_numbers(values)
     )
-    round_integers = partitioned.job.output.round_integers
-    whole_names = frozenset(
-        n for n in partitioned.names if is_asked_whole(partitioned.job, n)
+    released = publish_values(table, rounded, job, Scale.of(partitioned.X).spread)
+    if sampling is not None:
+        released = publish_weights(released, partitioned.labels, sampling.each, job)
+    return add_pseudonyms(partitioned, released)
+
+
+def publish_values(
+    table: Table,
+    values: Floats,
+    job: Job,
+    spreads: Floats,
+    levels: Mapping[str, nw.Series[Any]] = MappingProxyType({}),
+) -> Table:
+    """Return the release of a table with rounded values (n, d), by the job's settings.
+
+    `spreads` (p,) are the standard deviations of its numbers.  `levels` has the entries
+    of each category if these records are some of all.
+    """
+    return table.with_values(
+        values,
+        round_integers=job.output.round_integers,
+        integers=[name for name in table.numeric if is_asked_whole(job, name)],
+        levels=levels,
+        steps=find_time_steps(table.clocks, table.numeric, spreads, job.output),
     )
-    released = partitioned.table.with_values(
-        rounded,
-        round_integers=round_integers,
-        integers=whole_names,
-        steps=_find_time_steps(partitioned),
+
+
+def publish_weights(
+    released: Table, labels: Labels, weights: Floats, job: Job
+) -> Table:
+    """Return a release with the weights (n,) of records as the job publishes them.
+
+    Weights are the mean of each group, which keeps the sum of weights in it; or they
+    are dropped, or unchanged.
+    """
+    published = job.weights.published
+    if published == "as is":
+        return released
+    (name,) = job.roles.weight
+    frame = released.frame
+    if published == "drop":
+        books = {n: book for n, book in released.codebooks.items() if n != name}
+        return replace(
+            released, frame=frame.drop(name), roles=job.released_roles, codebooks=books
+        )
+    means = np.bincount(labels, weights) / np.bincount(labels)
+    column = replace_values(frame[name], means[labels], round_integers=False)
+    return replace(released, frame=frame.with_columns(column))
+
+
+def add_pseudonyms(partitioned: PartitionedTable, released: Table) -> Table:
+    """Return a release with a number for each unit, 1..m, if the job requests it.
+
+    The order of the numbers depends only on the secret of the release.  They reveal
+    nothing about a unit, and differ from those of any other release.
+    """
+    name, units = partitioned.job.pseudonym, partitioned.units
+    if name is None or units is None:
+        return released
+    turn = draw_permutation(partitioned.secret, "pseudonyms of units", units.count)
+    frame = released.frame
+    column = nw.new_series(name, 1 + turn[units.of], backend=frame.implementation)
+    if frame.implementation.is_pandas():
+        native = column.to_native()
+        native.index = frame.to_native().index
+        column = nw.from_native(native, series_only=True)
+    return replace(
+        released, frame=frame.with_columns(column), roles=partitioned.job.released_roles
     )
-    return add_pseudonyms(partitioned, add_weights(partitioned, released))
 
 
 def round_to_grid(values: Floats, place: int) -> Floats:
@@ -77,6 +141,20 @@ def choose_time_step(clock: Clock, spread: float, output: Output) -> int:
     """
     seconds = spread * clock.seconds
     return clock.step(choose_decimals(seconds, output) if seconds else None)
+
+
+def find_time_steps(
+    clocks: Mapping[str, Clock], names: Sequence[str], spreads: Floats, output: Output
+) -> dict[str, int]:
+    """Return the step of each attribute of dates or times, in units of its clock.
+
+    `spreads` (p,) are the standard deviations of the numbers `names`.
+    """
+    return {
+        name: choose_time_step(clocks[name], spread, output)
+        for name, spread in zip(names, spreads.tolist(), strict=True)
+        if name in clocks
+    }
 
 
 def measure_drifts(
@@ -237,16 +315,10 @@ def _list_equal_group_notes(
 
 
 def _find_time_steps(partitioned: PartitionedTable) -> dict[str, int]:
-    """Return the step of each attribute of dates or times, in units of its clock."""
-    spreads = zip(
-        partitioned.names, Scale.of(partitioned.X).spread.tolist(), strict=True
-    )
+    """Return the step of each attribute of dates or times of a table."""
     clocks, output = partitioned.table.clocks, partitioned.job.output
-    return {
-        name: choose_time_step(clocks[name], spread, output)
-        for name, spread in spreads
-        if name in clocks
-    }
+    spreads = Scale.of(partitioned.X).spread
+    return find_time_steps(clocks, partitioned.names, spreads, output)
 
 
 def _count_most_frequent(values: Floats) -> int:
@@ -255,55 +327,65 @@ def _count_most_frequent(values: Floats) -> int:
 
 
 def _round_numbers(partitioned: PartitionedTable, values: Floats) -> Floats:
+    return round_numbers(
+        values,
+        partitioned.labels_of_numbers,
+        partitioned.weights,
+        Scale.of(partitioned.X).spread,
+        partitioned.table,
+        partitioned.job,
+    )
+
+
+def round_numbers(
+    values: Floats,
+    labels: Labels,
+    weights: Floats | None,
+    spreads: Floats,
+    table: Table,
+    job: Job,
+) -> Floats:
+    """Return values (n, p) of a table's numbers on the grid of each, within bounds.
+
+    Groups are `labels` (n,) or (n, p), and `weights` are of records, (n,), or of the
+    values of each attribute, (n, p).  `spreads` (p,) are standard deviations.  Required
+    whole numbers keep the mean of all values.  A value that is farther out of bounds
+    than rounding can move it is unchanged, for the audit to find.
+    """
     rounded = values.copy()
-    for name, step in _find_time_steps(partitioned).items():
-        j = partitioned.names.index(name)
-        rounded[:, j] = partitioned.table.clocks[name].on_grid(values[:, j], step)
-    for j, place in enumerate(_find_decimals(partitioned)):
-        if place is not None:
-            rounded[:, j] = _round_attribute(partitioned, j, values[:, j], place)
-        rounded[:, j] = _move_inside(partitioned, j, rounded[:, j], place)
+    names = table.numeric
+    steps = find_time_steps(table.clocks, names, spreads, job.output)
+    for j, name in enumerate(names):
+        if name in steps:
+            rounded[:, j] = table.clocks[name].on_grid(values[:, j], steps[name])
+            continue
+        spread = float(spreads[j])
+        place = find_attribute_decimals(table, job, name, spread)
+        if place == 0 and is_asked_whole(job, name):
+            weights_of_values = None if weights is None else get_column(weights, j)
+            label = get_column(labels, j)
+            rounded[:, j] = _round_whole(values[:, j], label, weights_of_values)
+        elif place is not None:
+            rounded[:, j] = round_to_grid(values[:, j], place)
+        if name in job.attributes:
+            rounded[:, j] = move_inside_bounds(
+                rounded[:, j], table, job, name, spread, place
+            )
     return rounded
 
 
-def _round_attribute(
-    partitioned: PartitionedTable, j: int, values: Floats, place: int
-) -> Floats:
-    """Return the values (n,) of an attribute, rounded to `place` decimals.
-
-    If whole numbers are requested, they are chosen to keep the mean of all values.
-    """
+def _round_whole(values: Floats, labels: Labels, weights: Floats | None) -> Floats:
+    """Return whole numbers for the values (n,) of groups, which keep their mean."""
     rows = np.flatnonzero(~np.isnan(values))
-    is_whole_number = place == 0 and is_asked_whole(
-        partitioned.job, partitioned.names[j]
-    )
-    if not is_whole_number or np.ptp(values[rows]) == 0:
-        return round_to_grid(values, place)
-    label = get_column(partitioned.labels_of_numbers, j)[rows]
-    _, first, group = np.unique(label, return_index=True, return_inverse=True)
-    sizes = np.bincount(
-        group, None if partitioned.weights is None else partitioned.weights[rows]
-    )
+    if not len(rows) or np.ptp(values[rows]) == 0:
+        return round_to_grid(values, 0)
+    _, first, group = np.unique(labels[rows], return_index=True, return_inverse=True)
+    sizes = np.bincount(group, None if weights is None else weights[rows])
     rounded = values.copy()
     rounded[rows] = round_to_whole_numbers(
         values[rows][first], sizes.astype(np.float64)
     )[group]
     return rounded
-
-
-def _move_inside(
-    partitioned: PartitionedTable, j: int, values: Floats, place: int | None
-) -> Floats:
-    """Return values (n,), with those that rounding moved out of bounds moved inside.
-
-    A value that is farther out than rounding can move it is unchanged, for the audit to
-    find.
-    """
-    name, table, job = partitioned.names[j], partitioned.table, partitioned.job
-    if name not in job.attributes:
-        return values
-    spread = float(Scale.of(partitioned.X[:, [j]]).spread[0])
-    return move_inside_bounds(values, table, job, name, spread, place)
 
 
 def move_inside_bounds(

@@ -1,6 +1,6 @@
 """Settings of a job for its table: blocks of attributes, and their categories."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
@@ -62,31 +62,21 @@ def list_categories_by_block(
 
 
 def find_avoided_nodes(
-    job: Job, name: str, domain: Domain, counts: I64
+    job: Job, name: str, domain: Domain, count: Callable[[], I64]
 ) -> frozenset[Hashable]:
-    """Return the nodes of a category that the job publishes for no group, by name."""
-    if not _is_avoided(job, name):
-        return frozenset()
-    return find_rare_nodes(counts, domain, job.privacy.k)
+    """Return the nodes of a category that the job publishes for no group, by name.
 
-
-def find_avoided_nodes_of_table(
-    job: Job, table: Table, name: str
-) -> frozenset[Hashable]:
-    """Return the nodes of a table's category that no group may publish."""
-    if not _is_avoided(job, name):
-        return frozenset()
-    domain = table.domains[name]
-    return find_avoided_nodes(job, name, domain, _count_levels(table, name, domain))
-
-
-def _is_avoided(job: Job, name: str) -> bool:
+    `count` returns the originals of each level (m,).
+    """
     section = job.attributes.get(name)
-    return section is not None and section.rare == "avoid"
+    if section is None or section.rare != "avoid":
+        return frozenset()
+    return find_rare_nodes(count(), domain, job.privacy.k)
 
 
-def _count_levels(table: Table, name: str, domain: Domain) -> I64:
-    """Return how many records, or units, have each level (m,)."""
+def count_level_originals(table: Table, name: str) -> I64:
+    """Return how many records, or units, have each level (m,) of a category."""
+    domain = table.domains[name]
     column = table.frame[name]
     codes = find_nodes(column, domain)
     if name in table.kept:

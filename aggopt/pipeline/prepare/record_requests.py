@@ -74,12 +74,27 @@ def read_number_requests(table: Table, matrix: Floats, job: Job) -> dict[str, Fl
     if not isinstance(aggregation, Shifting):
         return {}
     X = matrix[:, table.places]
-    is_present = ~np.isnan(X)
     weights = read_scaled_weights(table)
-    Z = np.where(is_present, Scale.of(X, weights).standardise(X), 0.0)
-    delta = np.where(
-        is_present, resolve_request(aggregation.delta, table, Z, "delta"), 0.0
-    )
-    require_reach(delta, Z, job.privacy.k, table.numeric, weights)
-    importance = resolve_request(aggregation.importance, table, Z, "importance")
-    return {"delta": delta, "importance": np.where(is_present, importance, 0.0)}
+    is_missing = np.isnan(X)
+    Z = Scale.of(X, weights).standardise(X)
+    Z[is_missing] = np.nan  # of a constant attribute, too
+    requests = resolve_number_requests(aggregation, table, Z)
+    Z[is_missing] = 0.0
+    require_reach(requests["delta"], Z, job.privacy.k, table.numeric, weights)
+    return requests
+
+
+def resolve_number_requests(
+    aggregation: Shifting, table: Table, Z: Floats
+) -> dict[str, Floats]:
+    """Return the distance and the importance of each number (n, p), by name.
+
+    `Z` (n, p) are z-scores, nan where missing; 0 is returned for these.
+    """
+    is_present = ~np.isnan(Z)
+    z = np.where(is_present, Z, 0.0)
+    requests = {
+        key: resolve_request(getattr(aggregation, key), table, z, key)
+        for key in ("delta", "importance")
+    }
+    return {key: np.where(is_present, x, 0.0) for key, x in requests.items()}

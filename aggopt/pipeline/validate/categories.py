@@ -41,7 +41,7 @@ from aggopt.pipeline.prepare.cross_table_columns import (
 )
 from aggopt.pipeline.prepare.job_settings import (
     Columns,
-    _count_levels,
+    count_level_originals,
     get_publishable_nodes,
     list_categories_by_block,
 )
@@ -312,7 +312,7 @@ def require_rare(job: Job, table: Table) -> None:
     """
     require_categories(job, frozenset(table.domains))
     for name, domain in table.domains.items():
-        require_frequent(job, name, domain, _count_levels(table, name, domain))
+        require_frequent(job, name, domain, count_level_originals(table, name))
 
 
 def require_categories(job: Job, names: frozenset[str]) -> None:
