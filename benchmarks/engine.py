@@ -191,9 +191,9 @@ def put_levels(folder: Path, n: int, d: int, levels: list[int]) -> list[str]:
 
 def run_levels(case: list[int]) -> dict[str, Any]:
     """Return the estimate and the peak of a run, in this process alone."""
-    from aggopt.engine.resource_check import estimate_needs
+    from aggopt.engine.resource_check import RunNeeds
     from aggopt.engine.run import set_block_partition
-    from aggopt.engine.steps.count_levels import iterate_folder_levels
+    from aggopt.engine.steps.attribute_values import iterate_folder_levels
     from aggopt.engine.storage.input_parts import InputFolder
 
     n, block, d, *levels = case
@@ -208,7 +208,7 @@ def run_levels(case: list[int]) -> dict[str, Any]:
         )
         before, parts = seconds(), InputFolder.of(at)
         known = dict(iterate_folder_levels(parts, asked))
-        needs = estimate_needs(parts, set_block_partition(asked), known)  # type: ignore[arg-type]
+        needs = RunNeeds.of(parts, set_block_partition(asked), known)  # type: ignore[arg-type]
         aggopt.mask(at, asked, out=Path(folder) / "out")
     return {
         "estimate": needs.process / 2**20,

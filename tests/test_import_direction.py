@@ -56,15 +56,15 @@ STAGES = {  # the same for the folders and files of a room
         "folder_release",
         "report_data",
         "folder_review",
+        "certificates",
         "conversion",
         "resource_check",
         "runs",
         "executors",
         "steps",
-        "reduce",
         "state",
         "storage",
-        "supported_settings",
+        "validate",
     ),
 }
 SHARED_METHODS = {  # private files that another room imports
@@ -72,8 +72,14 @@ SHARED_METHODS = {  # private files that another room imports
     ("repair", "partition._closeness_first"),
     ("repair", "partition._local_search"),
 }
-REFUSING = ("pipeline",)  # rooms in which a file refuses or works, and does not do both
-CHECKED_IN_TURN = {"aggopt.pipeline.validate.preflight_checks": {"list_checks"}}
+REFUSING = (
+    "engine",
+    "pipeline",
+)  # rooms in which a file refuses or works, and does not do both
+CHECKED_IN_TURN = {
+    "aggopt.engine.validate.supported_settings": {"find_unsupported"},
+    "aggopt.pipeline.validate.preflight_checks": {"list_checks"},
+}
 
 
 def modules() -> dict[str, Path]:

@@ -26,7 +26,7 @@ def require_in_memory(context: typer.Context, table: Any) -> Any:
     """Return the paths of tables in memory; refuse the parts of one."""
     for path in table if isinstance(table, list) else [table]:
         if path is not None and (path.is_dir() or "*" in path.name):
-            from aggopt.engine.storage.input_parts import require_one_file
+            from aggopt.engine.validate.input_files import require_one_file
 
             require_one_file(path, _FIXES.get(str(context.info_name), _OF_ONE))
     return table

@@ -12,29 +12,31 @@ from aggopt.command.check import CheckResult, add_roles, list_column_notes
 from aggopt.command.collect_errors import Obstacle, try_check
 from aggopt.core.columns import REFUSE
 from aggopt.core.plural import plural
+from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.data.context.confidential import COMPARED
 from aggopt.data.parsing.entries import make_entry_reader
 from aggopt.data.readers.column_profile import NOTHING, ColumnProfile, describe_type
 from aggopt.engine.mask import replace_engine_keys
 from aggopt.engine.resource_check import (
-    estimate_needs,
-    largest_block,
+    RunNeeds,
     require_fitting_memory,
 )
 from aggopt.engine.run import set_block_partition
 from aggopt.engine.state.category_levels import Levels
-from aggopt.engine.steps.count_levels import iterate_folder_levels
+from aggopt.engine.state.split_tree import estimate_largest_leaf
+from aggopt.engine.steps.attribute_values import iterate_folder_levels
 from aggopt.engine.steps.weights import add_merging_for_dominance
 from aggopt.engine.storage.input_parts import (
     InputFolder,
     count_missing_in_footers,
-    is_folder_or_pattern,
 )
-from aggopt.engine.supported_settings import (
-    find_unsupported,
-    require_keepable_requirements,
+from aggopt.engine.validate.input_files import (
     require_records,
     require_supported_schema,
+)
+from aggopt.engine.validate.supported_settings import (
+    find_unsupported,
+    require_keepable_requirements,
 )
 from aggopt.errors import AggoptError, TableError, toml_key
 from aggopt.job import Job
@@ -112,11 +114,11 @@ def check_folder(
     needs = None
     if job is not None:
         in_blocks = set_block_partition(job)
-        block = largest_block(parts.records, job.engine.block)
+        block = estimate_largest_leaf(parts.records, job.engine.block)
         coordinate = GROUPED * NUMBER * block
         notes = [*list_column_notes(columns, job, wrong, coordinate), *notes]
         if job.engine.name != "memory":
-            needs = estimate_needs(parts, in_blocks, levels)
+            needs = RunNeeds.of(parts, in_blocks, levels)
             wrong += try_check(require_fitting_memory, parts, in_blocks, levels)
     every = tuple(dict.fromkeys(wrong))
     code = wrong[0].code if wrong else 0

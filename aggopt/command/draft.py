@@ -23,13 +23,14 @@ from aggopt.command.proposal import (
 from aggopt.command.template import render_template
 from aggopt.core.column_names import require_no_numbers
 from aggopt.core.plural import plural
+from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.data.context.structure import Structure
 from aggopt.data.formats.csv_check import UTF_8
 from aggopt.data.formats.registry import has_text_entries
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
 from aggopt.data.readers.csv_dialect import sample_with_dialect
 from aggopt.data.readers.sample import Sample
-from aggopt.engine.storage.input_parts import InputFolder, is_folder_or_pattern
+from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import TableError, name_sections
 from aggopt.job import Input, Job
 from aggopt.job.engine_section import Engine

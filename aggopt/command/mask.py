@@ -88,7 +88,7 @@ def mask(
     publish, and the folder OUT.private is for you alone.
     """
     from aggopt.engine.mask import replace_engine_keys
-    from aggopt.engine.storage.input_parts import require_one_file
+    from aggopt.engine.validate.input_files import require_one_file
     from aggopt.pipeline.mask import mask as mask_table
     from aggopt.release.files.output_paths import ReleaseFiles
     from aggopt.release.files.type_support import require_unchanged_types
@@ -193,7 +193,7 @@ def _explain_resuming(to: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        from aggopt.engine.runs.abandoned_runs import find_kept_runs
+        from aggopt.engine.runs.journal import find_kept_runs
 
         folders = " and ".join(map(str, find_kept_runs(to)))
         interrupts.outcome = NO_RELEASE

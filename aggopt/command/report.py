@@ -112,7 +112,7 @@ def _require_order(table: Path, masked: Path, manifests: Path | None) -> None:
 
 def _has_manifest(path: Path, manifests: Path | None) -> bool:
     from aggopt.engine.runs.journal import make_private_path
-    from aggopt.engine.storage.manifest_file import MANIFEST
+    from aggopt.engine.validate.output_folders import MANIFEST
     from aggopt.release.files.output_paths import ReleaseFiles
 
     if path.is_dir():

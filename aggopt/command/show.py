@@ -14,8 +14,8 @@ from aggopt.command.show_release import (
     list_amber_advice,
 )
 from aggopt.core.plural import plural
+from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.data.formats.registry import find_release_suffix
-from aggopt.engine.storage.input_parts import is_folder_or_pattern
 
 if TYPE_CHECKING:
     from aggopt.command.demo import DemoResult

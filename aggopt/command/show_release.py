@@ -53,8 +53,8 @@ def format_folder_release(
     release: "FolderRelease", width: int | None = None
 ) -> list[str]:
     """Return the lines of a release that is a folder."""
-    from aggopt.engine.reduce.certificates import LOSSES
-    from aggopt.engine.storage.manifest_file import MANIFEST
+    from aggopt.engine.certificates import LOSSES
+    from aggopt.engine.validate.output_folders import MANIFEST
 
     audit = release.audit
     manifest = release.private / MANIFEST

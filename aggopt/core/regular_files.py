@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Collection
+from glob import has_magic
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -22,6 +23,12 @@ _KINDS = {
 
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")  # of one letter: a drive
+
+
+def is_folder_or_pattern(pattern: str | Path) -> bool:
+    """Whether this is a folder or a pattern, and not the name of one file."""
+    path = Path(pattern)
+    return path.is_dir() or (has_magic(str(pattern)) and not path.exists())
 
 
 def require_local(path: Path) -> None:

@@ -1,6 +1,7 @@
 """A release that is a folder: its manifest, certificates, measures and notes."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ from aggopt.core.html import (
     render_text_table,
 )
 from aggopt.core.plural import plural
-from aggopt.engine.reduce.certificates import GROUPS, FolderCertificates
+from aggopt.engine.certificates import GROUPS, FolderCertificates
 from aggopt.engine.runs.journal import PACKAGES
 from aggopt.engine.state.run_state import BlockState
 from aggopt.engine.steps.weights import describe_folder_weights
 from aggopt.engine.storage.input_parts import count_records_before
-from aggopt.engine.storage.scratch_files import load_state
+from aggopt.engine.storage.scratch_files import load_state, write_atomically
+from aggopt.engine.validate.output_folders import DIGEST, MANIFEST
 from aggopt.job import Job, P3m
 from aggopt.pipeline.aggregate import margins
 from aggopt.release.audit.audit import Audit
+from aggopt.release.files.private import write_json
+from aggopt.release.files.staging import compute_sha256
 from aggopt.release.manifest import (
     SHUFFLED,
     describe_results,
@@ -195,3 +199,11 @@ def _describe_margins(job: Job) -> tuple[str, ...]:
     if not isinstance(aggregation, P3m):
         return ()
     return (margins.WARNING if aggregation.margin == 0 else margins.ASKED,)
+
+
+def write_manifest(private: Path, stated: dict[str, Any]) -> None:
+    """Write a manifest and its digest into the private folder of a release."""
+    to = private / MANIFEST
+    write_atomically(to, partial(write_json, stated=stated))
+    line = f"{compute_sha256(to)}  {MANIFEST}\n"
+    write_atomically(private / DIGEST, lambda aside: aside.write_text(line))

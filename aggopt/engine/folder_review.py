@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aggopt.core.memory import require_memory
+from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels
 from aggopt.data.formats.parquet import check_parquet
@@ -20,9 +21,8 @@ from aggopt.engine.runs.journal import make_private_path
 from aggopt.engine.storage.input_parts import (
     InputFolder,
     count_records_before,
-    is_folder_or_pattern,
 )
-from aggopt.engine.storage.manifest_file import (
+from aggopt.engine.validate.output_folders import (
     MANIFEST,
     require_as_written,
     require_described,
@@ -77,27 +77,19 @@ def read_original(path: Path, job: Job) -> pa.Table | Path:
     """Return all records of a folder; the path of a file, which is read later."""
     if not is_folder_or_pattern(path):
         return path
-    require_fitting(path, copies=RISK_COPIES)
+    require_memory(*_estimate_reading(path, copies=RISK_COPIES), WITHOUT_READING)
     return read_whole(path, job.roles, job.input, job.attributes)
 
 
-def require_fitting(*paths: Path, copies: int = COPIES) -> None:
-    """Refuse folders whose records, as one table each, exceed the memory that is left.
-
-    A review needs so many `copies` of the tables.
-
-    Raises
-    ------
-    InfeasibleInputError
-        The message contains both numbers.
-    """
+def _estimate_reading(*paths: Path, copies: int) -> tuple[int, str]:
+    """Return the bytes of records of folders in so many copies, and their purpose."""
     size = 0
     for path in filter(is_folder_or_pattern, paths):
         for file in {piece.path for piece in InputFolder.of(path).pieces}:
             with pq.ParquetFile(file) as opened:
                 size += check_parquet(file, opened)
     what = " and ".join(str(path) for path in paths)
-    require_memory(PROCESS + copies * size, f"Reading {what} whole", WITHOUT_READING)
+    return PROCESS + copies * size, f"Reading {what} whole"
 
 
 @dataclass(frozen=True)
@@ -134,7 +126,8 @@ class TwoFolders:
             They are exchanged, do not fit memory, or cannot be read.
         """
         self._require_turn()
-        require_fitting(self.original, self.released)
+        needs = _estimate_reading(self.original, self.released, copies=COPIES)
+        require_memory(*needs, WITHOUT_READING)
         column = None
         if not self.same_order and self._manifest.exists():
             column = pa.chunked_array([self._released_numbers >= 0])

@@ -1,7 +1,6 @@
 """Masking by any engine: a table in memory, or a folder of any size."""
 
-import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, overload
@@ -10,6 +9,10 @@ from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.engine.executors.local import Executor, start_processes
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.run import mask_parts
+from aggopt.engine.validate.executors import (
+    require_memory_settings,
+    require_picklable,
+)
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.job.engine_section import ENGINES
@@ -127,43 +130,16 @@ def mask(
     """
     keys = {"jobs": jobs, "workers": workers, "scheduler": scheduler, "resume": resume}
     if out is None:
-        _require_memory(engine, client, keys)
+        require_memory_settings(engine, client, keys)
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
     loaded_job = load_job(
         replace_engine_keys(job, name=engine, **keys), trust
     ).contained()
-    _require_sent(loaded_job)
+    require_picklable(loaded_job)
     on_progress = read_progress(progress)
     folder = _read_pattern(data)
     with _open_executor(loaded_job, client, on_progress) as carrier:
         return mask_parts(folder, loaded_job, Path(out), carrier, on_progress, secret)
-
-
-def _require_memory(engine: str | None, client: Any, keys: Mapping[str, Any]) -> None:
-    """Refuse engine settings if no folder is to be written."""
-    text = ", ".join(key for key, value in keys.items() if value is not None)
-    if text:
-        raise JobError(
-            f"Settings of an engine are named ({text}), and no folder to write.",
-            fix=f'name it: out = "masked"; or leave {text} out.',
-        )
-    if engine not in (None, "memory") or client is not None:
-        raise JobError(
-            "An engine is named for a folder, and no folder to write.",
-            fix='name it: out = "masked".',
-        )
-
-
-def _require_sent(job: Job) -> None:
-    """Refuse functions that no other process can find."""
-    try:
-        pickle.dumps(job)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        raise JobError(
-            "The job holds a function that no module has, and tasks are told of it by "
-            "its name.",
-            fix='write it in a file, and name it: "mine.py:several".',
-        ) from None
 
 
 def _read_pattern(data: Any) -> str | Path:

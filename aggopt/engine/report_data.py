@@ -8,21 +8,21 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aggopt.core.plural import plural
 from aggopt.data.readers.read import read_release_as_text
 from aggopt.data.table import Table
+from aggopt.engine.certificates import GROUPS, LOSS, LOSSES
 from aggopt.engine.folder_review import TwoFolders
-from aggopt.engine.reduce.certificates import GROUPS, LOSS, LOSSES
 from aggopt.engine.runs.journal import make_private_path
 from aggopt.engine.storage.input_parts import ENDING, InputFolder
-from aggopt.engine.storage.manifest_file import (
+from aggopt.engine.validate.output_folders import (
     MANIFEST,
     require_as_written,
     require_described,
+    require_made_of,
 )
-from aggopt.errors import JobError, MemoryLimitError, TableError
+from aggopt.errors import JobError, MemoryLimitError
 from aggopt.job import Job
-from aggopt.pipeline.finish.measures import measure_if_varying
+from aggopt.pipeline.finish.evaluate import measure_if_varying
 from aggopt.pipeline.prepare.record_requests import read_requests
 from aggopt.pipeline.review.release_checks import require_equal_requirements
 from aggopt.pipeline.review.report_data import list_release_types
@@ -72,7 +72,9 @@ def read_folder_report(
     require_as_written(manifest)
     stated = Statement.of_file(manifest)
     if originals is not None:
-        _require_made_of(originals, stated)
+        records = InputFolder.of(originals).records
+        made_of = stated.count("input", "records")
+        require_made_of(originals, records, made_of, stated.name)
     trusted_code = attach_trusted_code(stated.entry("job", dict), stated.find("code"))
     job = Job(**trusted_code).loaded()
     if job_file is not None:
@@ -177,24 +179,6 @@ def _dominance(stated: Statement) -> tuple[Check, ...]:
     if not (is_kept and all(check.holds for check in is_kept)):
         raise stated.error("audit")
     return tuple(is_kept)
-
-
-def _require_made_of(originals: Path, stated: Statement) -> None:
-    """Refuse originals whose records are not as many as those that were masked.
-
-    Raises
-    ------
-    TableError
-        They are more or fewer, or not files of Parquet.
-    """
-    made_of = stated.count("input", "records")
-    records = InputFolder.of(originals).records
-    if records != made_of:
-        raise TableError(
-            f"{originals.name} has {plural(records, 'record')}, and the release was "
-            f"made of {made_of}, by {stated.name}.",
-            fix="name the folder or the pattern that was masked.",
-        )
 
 
 def _rows(folder: Path, job: Job) -> pa.Table:

@@ -13,7 +13,11 @@ from aggopt.core import memory
 from aggopt.core.memory import format_size, require_memory
 from aggopt.core.plural import plural
 from aggopt.engine.state.category_levels import Levels, count_coordinates
-from aggopt.engine.state.split_tree import PER_LEAF, UNEVEN, count_tree_levels
+from aggopt.engine.state.split_tree import (
+    PER_LEAF,
+    count_tree_levels,
+    estimate_largest_leaf,
+)
 from aggopt.engine.steps.categories import TOGETHER
 from aggopt.engine.steps.describe import AT_ONCE, COORDINATES
 from aggopt.engine.steps.write import choose_file_count
@@ -65,6 +69,26 @@ class RunNeeds:
     disk: int
     seconds: float
 
+    @classmethod
+    def of(
+        cls, parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
+    ) -> "RunNeeds":
+        """Return the needs of a run: a lower bound if the `levels` are unknown."""
+        engine = job.engine
+        width = count_coordinates(job, levels)
+        processes = engine.jobs if engine.name == "local" else engine.workers
+        effort = str(job.partition.settings.get("effort", "default"))
+        bytes_each = (RECORD + COORDINATE * width) * SEARCHED[effort]
+        nodes = (1 << count_tree_levels(parts.records, engine.block)) - 1
+        return cls(
+            processes,
+            process=PROCESS + _estimate_task_bytes(parts, job, levels),
+            disk=_disk_bytes(parts, job),
+            seconds=STARTED * (processes or 1)
+            + parts.records * bytes_each
+            + nodes * CUT * width**3,
+        )
+
     @property
     def memory(self) -> int:
         """Bytes of all processes of this machine."""
@@ -78,25 +102,6 @@ class RunNeeds:
             "disk_bytes": self.disk,
             "processor_seconds": round(self.seconds, 1),
         }
-
-
-def estimate_needs(
-    parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
-) -> RunNeeds:
-    """Return the needs of a run: a lower bound if the `levels` are unknown."""
-    engine, width = job.engine, count_coordinates(job, levels)
-    processes = engine.jobs if engine.name == "local" else engine.workers
-    effort = str(job.partition.settings.get("effort", "default"))
-    bytes_each = (RECORD + COORDINATE * width) * SEARCHED[effort]
-    nodes = (1 << count_tree_levels(parts.records, engine.block)) - 1
-    return RunNeeds(
-        processes,
-        process=PROCESS + task_bytes(parts, job, levels),
-        disk=_disk_bytes(parts, job),
-        seconds=STARTED * (processes or 1)
-        + parts.records * bytes_each
-        + nodes * CUT * width**3,
-    )
 
 
 def require_resources(parts: InputFolder, job: Job, out: Path) -> None:
@@ -132,7 +137,7 @@ def require_fitting_memory(
     InfeasibleInputError
         The message contains both numbers; the fix names a block that fits, if any does.
     """
-    needs = estimate_needs(parts, job, levels)
+    needs = RunNeeds.of(parts, job, levels)
     if needs.processes is None:
         return
     used = BEGUN * needs.processes if begun else 0
@@ -141,7 +146,7 @@ def require_fitting_memory(
     require_memory(
         needs.memory - used,
         f"A run of {plural(needs.processes, 'process', 'processes')}, in blocks of "
-        f"{largest_block(parts.records, job.engine.block)} records{wide} and "
+        f"{estimate_largest_leaf(parts.records, job.engine.block)} records{wide} and "
         f"pieces of files of {piece},",
         fix=_remedy(parts, job, levels, memory.find_available_memory() + used),
     )
@@ -153,7 +158,7 @@ def _remedy(
     """Return settings of [engine] by which a run fits, or what else to change."""
     for engine in _smaller(job):
         changed = job.model_copy(update={"engine": engine})
-        if estimate_needs(parts, changed, levels).memory <= left:
+        if RunNeeds.of(parts, changed, levels).memory <= left:
             keys = [
                 f"{key} = {value}"
                 for key in ("block", "jobs", "workers")
@@ -183,19 +188,14 @@ def _smaller(job: Job) -> Iterator[Engine]:
             block //= 2
 
 
-def largest_block(n: int, block: int) -> int:
-    """Return how many records the largest block has, about."""
-    return min(n, round(UNEVEN * n / (1 << count_tree_levels(n, block))))
-
-
-def task_bytes(
+def _estimate_task_bytes(
     parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
 ) -> int:
     """Return the estimated memory of the largest task, without its process."""
     n, numbers = parts.records, NUMBER * len(job.roles.quasi_identifier)
     wide = NUMBER * count_coordinates(job, levels)
     of_one = READ * _row_bytes(parts, job, TEXT)
-    block = largest_block(n, job.engine.block)
+    block = estimate_largest_leaf(n, job.engine.block)
     piece = max(piece.records for piece in parts.pieces)
     file = -(-n // choose_file_count(n))
     leaves = 1 << count_tree_levels(n, job.engine.block)

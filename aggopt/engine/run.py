@@ -10,66 +10,75 @@ import pyarrow as pa
 
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
+from aggopt.engine.certificates import CategoryProofs, FolderCertificates
 from aggopt.engine.executors.local import Executor
-from aggopt.engine.folder_release import FolderRelease, make_folder_release
-from aggopt.engine.reduce.certificates import CategoryProofs, FolderCertificates
-from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
+from aggopt.engine.folder_release import (
+    FolderRelease,
+    make_folder_release,
+    write_manifest,
+)
 from aggopt.engine.resource_check import require_fitting_memory, require_resources
 from aggopt.engine.runs.journal import PRIVATE, PUBLIC, Journal, make_private_path
 from aggopt.engine.runs.output_folders import (
     StagedRun,
     rename_into_place,
-    require_new,
-    require_no_file,
     stage_run,
 )
+from aggopt.engine.state.group_sums import GroupSums, PublishedSums
 from aggopt.engine.state.run_state import BlockState, LeafState, RunState
 from aggopt.engine.state.shuffle import run_second_step
 from aggopt.engine.state.split_tree import PER_LEAF, SplitTree, count_tree_levels
-from aggopt.engine.steps.block import add_originals, make_part_shuffle
-from aggopt.engine.steps.coordinates import compute_block_coordinates
-from aggopt.engine.steps.count_levels import (
+from aggopt.engine.steps.attribute_values import (
+    add_clocks,
     add_levels,
     add_weighted_levels,
     find_categories,
+    find_dates,
+    make_empty_table,
 )
-from aggopt.engine.steps.dates import add_clocks, find_dates
+from aggopt.engine.steps.block import add_originals, make_part_shuffle
 from aggopt.engine.steps.describe import (
+    compute_block_coordinates,
     compute_covariance,
     make_leaf_shuffle,
     read_summary,
 )
-from aggopt.engine.steps.feasible_blocks import merge_infeasible_blocks
+from aggopt.engine.steps.feasible_blocks import (
+    add_published_moments,
+    choose_buckets,
+    merge_infeasible_blocks,
+)
 from aggopt.engine.steps.global_confidential import collect_global_values
-from aggopt.engine.steps.global_programs import (
+from aggopt.engine.steps.merge_small_strata import add_merged_strata
+from aggopt.engine.steps.number_programs import (
     solve_category_programs,
     solve_number_programs,
 )
-from aggopt.engine.steps.merge_small_strata import add_merged_strata
-from aggopt.engine.steps.missing_plan import add_published_moments, choose_buckets
 from aggopt.engine.steps.strata import merge_strata_counts
-from aggopt.engine.steps.value_bounds import (
-    require_feasible_bounds,
-    require_numbers_with_bounds,
-)
 from aggopt.engine.steps.weights import add_merging_for_dominance, compute_mean_weight
-from aggopt.engine.steps.write import (
-    choose_file_count,
-    make_place_shuffle,
+from aggopt.engine.steps.write import choose_file_count, make_place_shuffle
+from aggopt.engine.storage.input_parts import InputFolder
+from aggopt.engine.storage.scratch_files import remove_steps, save_state
+from aggopt.engine.validate.input_files import (
+    require_records,
+    require_supported_schema,
+)
+from aggopt.engine.validate.output_folders import (
     require_all,
     require_alone,
     require_keys,
+    require_new,
+    require_no_file,
     require_unchanged,
 )
-from aggopt.engine.storage.input_parts import InputFolder
-from aggopt.engine.storage.manifest_file import write_manifest
-from aggopt.engine.storage.scratch_files import remove_steps, save_state
-from aggopt.engine.supported_settings import (
+from aggopt.engine.validate.supported_settings import (
     PARTITION,
     require_keepable_requirements,
-    require_records,
     require_supported_job,
-    require_supported_schema,
+)
+from aggopt.engine.validate.values import (
+    require_feasible_bounds,
+    require_numbers_with_bounds,
 )
 from aggopt.job import Job, Recommended
 from aggopt.release.audit.audit import Audit
@@ -119,7 +128,7 @@ def mask_parts(
         audit.require()
         require_unchanged(files, run.anew("hash", config.parts, blocks))
         require_alone(config.public, [file["file"] for file in files])
-        require_keys(config)
+        require_keys([config.key(number) for number in range(config.parts)])
         seconds = compile_time.now() - began
         of_categories = CategoryProofs.of(blocks, chosen)
         proofs = FolderCertificates(
@@ -208,7 +217,7 @@ def _add_levels(run: _Run, config: RunState, schema: pa.Schema) -> RunState:
     if config.dates:
         run.each("dates", len(config.pieces), config)
     levels = add_levels(add_clocks(config), schema)
-    require_numbers_with_bounds(levels, schema)
+    require_numbers_with_bounds(make_empty_table(schema, levels), levels.job)
     return levels
 
 
@@ -222,7 +231,8 @@ def _partition_parts(
     config = add_weighted_levels(replace(config, mean_weight=mean))
     moments, sample = read_summary(config)
     scale = moments.scale
-    require_feasible_bounds(config, schema, scale, moments.n)
+    table = make_empty_table(schema, config)
+    require_feasible_bounds(table, config.job, scale, moments.n)
     Z = compute_block_coordinates(sample, config, scale)
     tree = SplitTree.of(Z, count_tree_levels(n, config.job.engine.block))
     config = replace(

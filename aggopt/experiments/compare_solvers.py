@@ -27,9 +27,8 @@ from aggopt.pipeline.aggregate.aggregate_table import (
     join_columns,
 )
 from aggopt.pipeline.aggregate.margins import make_margin_arguments
-from aggopt.pipeline.aggregate.missing_values import aggregate_observed
-from aggopt.pipeline.finish.evaluate import evaluate
-from aggopt.pipeline.finish.measures import AT_ONCE
+from aggopt.pipeline.aggregate.table_parts import aggregate_observed
+from aggopt.pipeline.finish.evaluate import AT_ONCE, evaluate
 from aggopt.pipeline.partition.methods import repair_block
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable

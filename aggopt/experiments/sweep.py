@@ -27,9 +27,8 @@ from aggopt.pipeline.aggregate.aggregate_table import (
     join_columns,
 )
 from aggopt.pipeline.aggregate.margins import make_margin_arguments
-from aggopt.pipeline.aggregate.missing_values import aggregate_observed
-from aggopt.pipeline.finish.evaluate import Evaluation, evaluate
-from aggopt.pipeline.finish.measures import AT_ONCE
+from aggopt.pipeline.aggregate.table_parts import aggregate_observed
+from aggopt.pipeline.finish.evaluate import AT_ONCE, Evaluation, evaluate
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress

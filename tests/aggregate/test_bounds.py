@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
-from aggopt.aggregate.whole_numbers import round_to_whole_numbers
 from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.pipeline.finish.rounding import round_to_whole_numbers
 from aggopt.solvers import Status
 
 SHIFTING = (p3m, p3m_onesided, satisfaction)

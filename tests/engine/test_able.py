@@ -5,10 +5,8 @@ import pytest
 from folders import ROLES, job
 from refusals import refused
 
-from aggopt.engine.supported_settings import (
-    require_supported_job,
-    require_supported_schema,
-)
+from aggopt.engine.validate.input_files import require_supported_schema
+from aggopt.engine.validate.supported_settings import require_supported_job
 from aggopt.errors import JobError, TableError
 
 WITH_MORE = {

@@ -17,6 +17,7 @@ from aggopt.core.record_weights import group_sse
 from aggopt.data.parsing.categories import publish_nodes
 from aggopt.encoding import Domain
 from aggopt.engine.state import category_levels as levels
+from aggopt.engine.validate import values
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.measure._typed_pair import TypedPair
 from aggopt.measure.types import assess_types, means_by_kind
@@ -300,14 +301,14 @@ def test_what_is_no_category_is_refused(tmp_path, table, attributes, words):
 
 
 def test_too_many_levels_are_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr(levels, "MOST", 2)
+    monkeypatch.setattr(values, "MOST", 2)
     folder = put(tmp_path / "in", typed(60))
     with pytest.raises(TableError, match="'ill': There are more than 2 different"):
         masked(folder, asked(), tmp_path / "out")
 
 
 def test_too_many_levels_of_all_files_are_refused(monkeypatch):
-    monkeypatch.setattr(levels, "MOST", 2)
+    monkeypatch.setattr(values, "MOST", 2)
     how = aggopt.encoding.AttributeType()
     parts = [
         levels.count_values(pa.chunked_array([x]), how) for x in (["a"], ["b"], ["c"])

@@ -6,7 +6,7 @@ import pytest
 from contract_rows import rows_of
 from folders import ROLES, job, masked, persons, put
 
-from aggopt.engine.steps import global_confidential as whole
+from aggopt.engine.validate import values
 from aggopt.errors import AggoptError, PrivacyError
 
 CLOSE = {"t": 0.4, "distance": "equal"}
@@ -152,7 +152,7 @@ def test_the_page_and_the_tests_list_the_same_folders():
 @pytest.mark.parametrize("name", CASES)
 def test_a_folder_is_masked_or_refused_as_the_page_says(name, tmp_path, monkeypatch):
     if "20,000,000" in name:
-        monkeypatch.setattr(whole, "MOST", 59)
+        monkeypatch.setattr(values, "MOST_RECORDS", 59)
     table, asked = CASES[name]
     outcome, says = TABLE[name]
     folder = put(tmp_path / "in", table)

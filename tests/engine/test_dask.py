@@ -11,9 +11,9 @@ from refusals import refused
 from aggopt.engine.executors import dask_cluster as dask_engine
 from aggopt.engine.executors.dask_cluster import (
     DaskExecutor,
-    _require_secure,
     connect_to_dask,
 )
+from aggopt.engine.validate.executors import require_secure
 from aggopt.errors import EngineError, JobError
 from aggopt.job.engine_section import Engine
 
@@ -27,11 +27,11 @@ distributed = pytest.importorskip(
     ["tls://node-1:8786", "tcp://127.0.0.1:8786", "localhost:8786", "inproc://x/1"],
 )
 def test_schedulers_that_nobody_else_reaches_are_taken(address):
-    _require_secure(address, False)
+    require_secure(address, False)
 
 
 def test_a_scheduler_in_clear_is_refused_unless_it_is_allowed():
-    _require_secure("tcp://10.0.0.1:8786", True)
+    require_secure("tcp://10.0.0.1:8786", True)
     with refused(
         "Whoever reaches the scheduler at 10.0.0.1 runs code as you do, and its "
         "messages are in clear.",
@@ -39,7 +39,7 @@ def test_a_scheduler_in_clear_is_refused_unless_it_is_allowed():
         "alone: insecure = true under [engine].",
         JobError,
     ):
-        _require_secure("tcp://10.0.0.1:8786", False)
+        require_secure("tcp://10.0.0.1:8786", False)
 
 
 def test_dask_is_named_once():

@@ -20,7 +20,7 @@ from aggopt.engine.executors import local as engines
 from aggopt.engine.executors import tasks
 from aggopt.engine.executors.local import ProcessExecutor, SerialExecutor
 from aggopt.engine.executors.tasks import run_task
-from aggopt.engine.storage import task_progress as shares_module
+from aggopt.engine.storage import scratch_files as shares_module
 from aggopt.engine.storage.scratch_files import save_state, stop_on_request
 from aggopt.errors import EngineError, TableError
 from aggopt.partition.shared.result import INTERRUPTED

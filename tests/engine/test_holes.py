@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import aggopt
 from aggopt.engine.state.moments import PartMoments
-from aggopt.engine.state.pattern_buckets import PatternBuckets, count_patterns
+from aggopt.engine.state.split_tree import PatternBuckets, count_patterns
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.partition import _blocked_search as improve
 

@@ -16,13 +16,12 @@ from aggopt.core import memory
 from aggopt.encoding import AttributeType
 from aggopt.engine import resource_check as needs
 from aggopt.engine.resource_check import (
-    estimate_needs,
-    largest_block,
+    RunNeeds,
     require_fitting_memory,
     require_resources,
-    task_bytes,
 )
 from aggopt.engine.state.category_levels import Levels
+from aggopt.engine.state.split_tree import estimate_largest_leaf
 from aggopt.engine.steps import write as passes_out
 from aggopt.engine.storage.input_parts import InputFolder, InputPart
 from aggopt.errors import EngineError, InfeasibleInputError
@@ -46,9 +45,14 @@ def parts(tmp_path):
     return InputFolder.of(put(tmp_path / "in", more, rows=600))
 
 
+def task_bytes(parts, job):
+    """Return the bytes of the largest task, without its process."""
+    return RunNeeds.of(parts, job).process - needs.PROCESS
+
+
 def test_the_largest_block_is_not_larger_than_the_table():
-    assert largest_block(1_000_000, 100_000) == 1.4 * 125_000
-    assert largest_block(50_000, 100_000) == 50_000
+    assert estimate_largest_leaf(1_000_000, 100_000) == 1.4 * 125_000
+    assert estimate_largest_leaf(50_000, 100_000) == 50_000
 
 
 def test_a_task_needs_what_its_records_do(parts, monkeypatch):
@@ -181,7 +185,7 @@ def wide(n, d, counts, **engine):
 @pytest.mark.parametrize(("n", "block", "d", "counts", "most"), MEASURED_LEVELS)
 def test_levels_times_records_are_what_was_measured(n, block, d, counts, most):
     parts, asked, levels = wide(n, d, counts, block=block)
-    reckoned = estimate_needs(parts, asked, levels).memory / MIB
+    reckoned = RunNeeds.of(parts, asked, levels).memory / MIB
     assert most <= reckoned <= 2 * most
 
 
@@ -194,12 +198,12 @@ def test_levels_that_do_not_fit_are_refused_with_a_block_that_does(monkeypatch):
     assert fits in caught.value.fix
     parts, smaller, levels = wide(400_000, 3, [500], block=int(block[1]), jobs=2)
     require_fitting_memory(parts, smaller, levels)
-    assert estimate_needs(parts, smaller, levels).memory <= 3000 * MIB
+    assert RunNeeds.of(parts, smaller, levels).memory <= 3000 * MIB
 
 
 def test_time_and_disk_grow_with_records_and_coordinates():
     narrow, broad = (
-        estimate_needs(*wide(1_000_000, 10, counts)) for counts in ([], [500])
+        RunNeeds.of(*wide(1_000_000, 10, counts)) for counts in ([], [500])
     )
     assert broad.seconds > 3 * narrow.seconds
     assert 60 < narrow.seconds < 260  # 127 were measured
@@ -211,7 +215,7 @@ def test_a_run_is_refused_once_its_levels_are_counted(tmp_path, monkeypatch):
     roles = {**ROLES, "quasi-identifier": [*QUASI, "ward"]}
     asked = job(roles=roles, engine={"block": 3600})
     parts = InputFolder.of(put(tmp_path / "in", table))
-    without = estimate_needs(parts, asked).memory
+    without = RunNeeds.of(parts, asked).memory
     monkeypatch.setattr(memory, "find_available_memory", lambda: without)
     with pytest.raises(InfeasibleInputError, match="903 coordinates"):
         masked(tmp_path / "in", asked, tmp_path / "out")

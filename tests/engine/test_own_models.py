@@ -7,7 +7,7 @@ import pytest
 from folders import QUASI, job, masked, persons, put, read
 from refusals import refused
 
-from aggopt.engine.steps import global_confidential as whole
+from aggopt.engine.validate import values
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy import dissimilarity, epsilon_m
 
@@ -101,7 +101,7 @@ def test_a_function_that_no_process_finds_is_refused(folder, tmp_path):
 
 
 def test_more_records_than_a_process_holds_are_not_told(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "MOST", 159)
+    monkeypatch.setattr(values, "MOST_RECORDS", 159)
     assert masked(folder, asking(narrow), tmp_path / "out").audit.groups > 1
     with refused(
         "told takes whole, the values of all 160 records of 'ill', and each process "

@@ -13,12 +13,13 @@ from refusals import refused
 
 import aggopt
 from aggopt.engine.storage import input_parts as pieces
-from aggopt.engine.storage.file_schemas import find_common_type
 from aggopt.engine.storage.input_parts import (
     InputFolder,
     count_records_before,
+    find_common_type,
     list_files,
 )
+from aggopt.engine.validate import input_files
 from aggopt.errors import TableError
 
 
@@ -211,7 +212,7 @@ def test_the_narrowest_type_that_has_all_values_is_common(one, other, common):
 
 
 def test_a_row_group_that_no_task_can_read_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(pieces, "LARGEST", 4)
+    monkeypatch.setattr(input_files, "LARGEST", 4)
     folder = put(tmp_path / "in", persons(5))
     with refused(
         "in-0.parquet has a row group of 5 records, and a task reads one at least, of "
@@ -223,7 +224,7 @@ def test_a_row_group_that_no_task_can_read_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_row_group_of_the_largest_size_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(pieces, "LARGEST", 5)
+    monkeypatch.setattr(input_files, "LARGEST", 5)
     parts = InputFolder.of(put(tmp_path / "in", persons(5)))
     assert np.isfinite(parts.pieces[0].read(["income"])["income"].to_numpy()).all()
 

@@ -7,7 +7,7 @@ from folders import QUASI, ROLES, job, linked, masked, persons, put, read
 from refusals import refused
 
 import aggopt
-from aggopt.engine.steps import merge_small_strata as strata_merged
+from aggopt.engine.validate import values
 from aggopt.errors import InfeasibleInputError
 
 KEYS = ["region", "note"]
@@ -103,7 +103,7 @@ def test_records_of_a_stratum_go_together_and_groups_within_them(folder, tmp_pat
 
 
 def test_means_of_too_many_strata_are_refused(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(strata_merged, "MOST", 23)
+    monkeypatch.setattr(values, "MOST_CENTRES", 23)
     with refused(
         "There are 8 strata of records that have 3 coordinates, and the nearest of "
         "them are looked for by their means: 23 numbers at most.",

@@ -8,7 +8,7 @@ from folders import QUASI, job, masked, persons, put, read
 from aggopt.engine import run
 from aggopt.engine.state.split_tree import merge_leaves
 from aggopt.engine.steps import global_confidential as whole
-from aggopt.engine.supported_settings import require_supported_job
+from aggopt.engine.validate.supported_settings import require_supported_job
 from aggopt.errors import PrivacyError
 from aggopt.privacy import distinct_l, t_closeness
 from aggopt.privacy.value_levels import assign_levels

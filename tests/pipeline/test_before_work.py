@@ -14,16 +14,16 @@ from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.pipeline.prepare.defaults import set_category_method
 from aggopt.pipeline.prepare.prepared_table import find_constant
 from aggopt.pipeline.validate import preflight_checks as checks
-from aggopt.pipeline.validate.block_settings import (
-    require_numeric_blocks,
-    require_one_at_a_time,
-)
 from aggopt.pipeline.validate.categories import require_category_settings
 from aggopt.pipeline.validate.missing_values import (
     require_covered,
     require_patterns,
     require_present_together,
     require_present_values,
+)
+from aggopt.pipeline.validate.preflight_checks import (
+    require_numeric_blocks,
+    require_one_at_a_time,
 )
 
 FRAME = pd.DataFrame(

@@ -8,7 +8,7 @@ from tables import ROLES, job, people
 
 import aggopt
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.pipeline.validate.moments import _require_names
+from aggopt.pipeline.validate.preflight_checks import _require_names
 
 KEEP = {"method": "mean", "keep": "covariance"}
 

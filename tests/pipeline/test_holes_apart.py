@@ -8,7 +8,7 @@ from holed import FILL, asked, persons
 import aggopt
 from aggopt.errors import InfeasibleInputError
 from aggopt.partition.shared.result import Block, Partition
-from aggopt.pipeline.partition.missing_patterns import (
+from aggopt.pipeline.partition.missing_values import (
     certify_observed_loss,
     separate_patterns,
 )

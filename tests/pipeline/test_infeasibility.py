@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggopt.job import Privacy
-from aggopt.pipeline.validate import infeasibility
+from aggopt.pipeline.validate import privacy_guarantees
 from aggopt.pipeline.validate.infeasibility import explain_single_group
 from aggopt.privacy.ordered_attribute import Ordered
 
@@ -26,8 +26,8 @@ def two(monkeypatch):
         assert (k, groups) == (3, 2)
         return reach[next(e.attribute for e in held if e.distance is distance)]
 
-    monkeypatch.setattr(infeasibility, "list_requirements", lambda held: held)
-    monkeypatch.setattr(infeasibility, "Closeness", SimpleNamespace)
+    monkeypatch.setattr(privacy_guarantees, "list_requirements", lambda held: held)
+    monkeypatch.setattr(privacy_guarantees, "Closeness", SimpleNamespace)
     monkeypatch.setattr("aggopt.repair.feasibility.find_reachable", reachable)
     reach["pay"] = SimpleNamespace(t=0.25, bound=0.0)
     reach["debt"] = SimpleNamespace(t=0.125, bound=0.5)

@@ -18,7 +18,7 @@ from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Missing
 from aggopt.job.roles import Roles
 from aggopt.measure import assess, sl
-from aggopt.pipeline.finish.measures import (
+from aggopt.pipeline.finish.evaluate import (
     _select_complete_records,
     measure_if_varying,
     measure_release,
@@ -70,7 +70,7 @@ def tables(frame: pd.DataFrame, masked: Any, **types: Any) -> tuple[Table, Table
 
 def test_losses_and_distances_are_by_weight(monkeypatch) -> None:
     monkeypatch.setattr(
-        "aggopt.pipeline.finish.measures.assess", lambda *of, **how: how
+        "aggopt.pipeline.finish.evaluate.assess", lambda *of, **how: how
     )
     frame = pd.DataFrame({"a": [0.0, 2.0, 4.0, 6.0], "w": [1.0, 199.0, 199.0, 1.0]})
     weighed = Roles(**{"quasi-identifier": ["a"], "weight": ["w"]})
@@ -90,7 +90,7 @@ def test_losses_and_distances_are_by_weight(monkeypatch) -> None:
 def test_distances_by_weight_are_of_numbers_alone(monkeypatch) -> None:
     """Of names beside them there is no standard deviation."""
     monkeypatch.setattr(
-        "aggopt.pipeline.finish.measures.assess", lambda *of, **how: how
+        "aggopt.pipeline.finish.evaluate.assess", lambda *of, **how: how
     )
     frame = pd.DataFrame(
         {"s": [*"xyyx"], "a": [0.0, 2.0, 4.0, 6.0], "w": [1.0, 199.0, 199.0, 1.0]}

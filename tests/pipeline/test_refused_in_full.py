@@ -8,7 +8,7 @@ import aggopt
 from aggopt.errors import JobError
 from aggopt.models import MODELS
 from aggopt.pipeline.validate import privacy_guarantees as guarantees
-from aggopt.pipeline.validate.block_settings import require_scope
+from aggopt.pipeline.validate.preflight_checks import require_scope
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 
 MERGE = (

@@ -17,7 +17,7 @@ from aggopt.core.standardise import Scale
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import AggoptError, InfeasibleInputError
 from aggopt.partition import mdav
-from aggopt.pipeline.partition.strata import (
+from aggopt.pipeline.partition.subsets import (
     SingleStratumPerGroup,
     add_stratum_requirement,
 )

@@ -1,6 +1,7 @@
 """From CSV files of any size to a folder of Parquet files, which an engine masks."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -8,27 +9,115 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aggopt.core.column_names import require_no_numbers
-from aggopt.data.formats.csv_check import UTF_8
-from aggopt.data.readers.csv_dialect import find_separator
-from aggopt.engine.conversion.column_plan import ColumnPlan, plan_columns
-from aggopt.engine.conversion.column_text import COMMA, POINT, ColumnText
-from aggopt.engine.conversion.csv_parts import CsvParts
-from aggopt.engine.conversion.summary import ConversionSummary
-from aggopt.engine.runs.output_folders import (
-    make_appearing_folder,
-    require_new,
-    require_no_file,
+from aggopt.core.column_names import check_header
+from aggopt.core.regular_files import (
+    explain_unreadable,
+    partition_values,
+    require_regular,
 )
+from aggopt.data.formats.csv import read_csv_shape, read_text_blocks
+from aggopt.data.formats.csv_check import UTF_8, CsvShape
+from aggopt.data.readers.csv_dialect import find_separator
+from aggopt.engine.conversion.column_plan import (
+    ColumnPlan,
+    ColumnText,
+    plan_columns,
+)
+from aggopt.engine.conversion.summary import COMMA, POINT, ConversionSummary
+from aggopt.engine.runs.output_folders import make_appearing_folder
 from aggopt.engine.storage.input_parts import PIECE, list_files
 from aggopt.engine.storage.scratch_files import write_atomically
-from aggopt.errors import JobError
+from aggopt.engine.validate.input_files import require_equal_columns, require_header
+from aggopt.engine.validate.output_folders import require_new, require_no_file
+from aggopt.errors import JobError, TableError
 from aggopt.job import Input, Job, make_input_section
 from aggopt.pipeline.prepare.inputs import Progress, read_progress
 
 PART = 1_000_000  # records of a file, about
 GROUP = 2**25  # bytes of a row group in memory, about
 ENDING = ".csv"
+
+
+MISSING = "__HIVE_DEFAULT_PARTITION__"  # the name of what is missing
+
+
+@dataclass(frozen=True)
+class CsvParts:
+    """The files of a table, and their format.
+
+    Attributes
+    ----------
+    paths, shapes
+        The files in the order of their names, and the shape a strict reader found
+        in each.
+    partitions
+        Of each file the columns in the names of its folders, as region=01, that the
+        file does not have.
+    """
+
+    paths: tuple[Path, ...]
+    shapes: tuple[CsvShape, ...]
+    how: Input
+    partitions: tuple[Mapping[str, str], ...] = ()
+
+    @classmethod
+    def of(
+        cls, paths: Sequence[Path], input_section: Input, on_progress: Progress
+    ) -> "CsvParts":
+        """Return the files, which must follow the CSV rules and have one header.
+
+        Raises
+        ------
+        TableError
+            As `shape_of`; headers differ, or the files have no record.
+        """
+        shapes = []
+        for number, path in enumerate(paths):
+            on_progress("check", number / len(paths))
+            shapes.append(_read_shape(path, input_section))
+            require_equal_columns(paths[0], shapes[0].names, path, shapes[-1].names)
+        parts = cls(
+            tuple(paths),
+            tuple(shapes),
+            input_section,
+            _read_partitions(paths, shapes[0].names),
+        )
+        if not parts.records:
+            raise TableError(
+                "The table has no records.", fix="bring a table with records."
+            )
+        return parts
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return (*self.shapes[0].names, *self.partitions[0])
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return sum(shape.records for shape in self.shapes)
+
+    def blocks(self, on_progress: Progress, step: str = "write") -> Iterator[pa.Table]:
+        """Yield the records as text, in blocks; raises as `in_blocks`."""
+        done = 0
+        files = zip(self.paths, self.shapes, self.partitions, strict=True)
+        for path, shape, partition in files:
+            for block in read_text_blocks(path, shape, self.how):
+                yield _append_partition(block, partition)
+                done += block.num_rows
+                on_progress(step, done / self.records)
+
+    def spelled(
+        self, ways: Sequence[Input], on_progress: Progress
+    ) -> list[dict[str, ColumnText]]:
+        """Return the spelling of each column, for each of several number formats."""
+        result = [dict.fromkeys(self.names, ColumnText()) for _ in ways]
+        for block in self.blocks(on_progress, "types"):
+            for spelled, way in zip(result, ways, strict=True):
+                for name in self.names:
+                    spelled[name] += ColumnText.of(block[name], way)
+        return result
 
 
 def convert(
@@ -104,7 +193,7 @@ def convert(
         loaded_job, paths[0], separator, decimal, multiline=multiline, encoding=encoding
     )
     parts = CsvParts.of(paths, spelling, on_progress)
-    _require_names(parts, loaded_job)
+    require_header(parts.names, parts.paths[0].name, loaded_job)
     is_open = loaded_job is None and decimal is None and spelling.separator != COMMA
     spelling, spelled = _read_spelling(
         parts, (POINT, COMMA) if is_open else (spelling.decimal,), on_progress
@@ -146,14 +235,6 @@ def _find_csv_dialect(
             fix="set what holds under [input] in the job, or leave the job out.",
         )
     return job.input
-
-
-def _require_names(parts: CsvParts, job: Job | None) -> None:
-    """Refuse columns that have no role in the job; without one, a record as header."""
-    if job is not None:
-        job.roles.check(parts.names)
-        return
-    require_no_numbers(parts.names, parts.paths[0].name)
 
 
 def _read_spelling(
@@ -209,3 +290,49 @@ def _write_part(groups: Iterator[pa.Table], schema: pa.Schema, to: Path) -> None
             records += group.num_rows
             if records >= PART:
                 return
+
+
+def _read_partitions(
+    paths: Sequence[Path], names: Sequence[str]
+) -> tuple[Mapping[str, str], ...]:
+    """Return the columns in the names of the folders of each file, all alike.
+
+    Raises
+    ------
+    TableError
+        Some files are in folders with other columns in their names.
+    """
+    result = [
+        {
+            name: value
+            for name, value in partition_values(path).items()
+            if name not in names
+        }
+        for path in paths
+    ]
+    for path, values in zip(paths, result, strict=True):
+        if list(values) != list(result[0]):
+            raise TableError(
+                f"The folders of {path.name} and of {paths[0].name} have other columns "
+                "in their names (NAME=...).",
+                fix="put all files of the table into folders of the same columns.",
+            )
+    check_header([*names, *result[0]], paths[0].name)
+    return tuple(result)
+
+
+def _append_partition(block: pa.Table, partition: Mapping[str, str]) -> pa.Table:
+    """Return records with the columns of their folders, empty for missing values."""
+    for name, value in partition.items():
+        entries = ["" if value == MISSING else value] * len(block)
+        block = block.append_column(name, pa.array(entries, pa.string()))
+    return block
+
+
+def _read_shape(path: Path, input_section: Input) -> CsvShape:
+    require_regular(path)
+    try:
+        return read_csv_shape(path, input_section)
+    except OSError as error:
+        fix = "check that it may be read and is what its ending says."
+        raise explain_unreadable(path, error, fix=fix) from None

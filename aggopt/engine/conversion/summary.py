@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.core.plural import plural
-from aggopt.engine.conversion.column_text import find_other_point
+
+POINT = "."
+COMMA = ","
+
+
+def find_other_point(decimal: str) -> str:
+    """Return the decimal point that another one is not."""
+    return COMMA if decimal == POINT else POINT
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,20 @@ from importlib.metadata import version
 from pathlib import Path
 from time import monotonic, sleep, time_ns
 from typing import Any
-from urllib.parse import urlsplit
 
 from aggopt.core.plural import plural
 from aggopt.core.processes import exclude_working_directory
 from aggopt.engine.executors.local import TRIES
 from aggopt.engine.executors.tasks import run_task
-from aggopt.engine.storage.task_progress import OnProgress
+from aggopt.engine.storage.scratch_files import OnProgress
+from aggopt.engine.validate.executors import (
+    require_one_cluster,
+    require_same_version,
+    require_secure,
+)
 from aggopt.errors import AggoptError, EngineError, JobError
 from aggopt.job.engine_section import Engine
 
-HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 PATIENCE = "10s"  # until a scheduler has to have answered
 WORKERLESS = 600.0  # seconds without a worker until a run ends: a queue may start them
 EVERY = 5.0  # seconds until workers are counted again
@@ -143,7 +146,7 @@ def connect_to_dask(engine: Engine, client: Any) -> Iterator[DaskExecutor]:
         Dask is not installed; the scheduler does not answer; workers have another
         version of this package.
     """
-    _require_one(engine, client)
+    require_one_cluster(engine, client)
     try:
         import distributed
     except ImportError:
@@ -163,27 +166,14 @@ def connect_to_dask(engine: Engine, client: Any) -> Iterator[DaskExecutor]:
                 fix="pass a distributed.Client.",
             )
         else:
-            _require_secure(client.scheduler_info()["address"], engine.insecure)
-        _require_same_version(client)
+            require_secure(client.scheduler_info()["address"], engine.insecure)
+        require_same_version(_list_versions(client).values(), _find_version())
         yield DaskExecutor(client)
 
 
 def _find_unseen(folders: list[Path]) -> list[Path]:
     """Return the folders that a worker does not see, or may not read."""
     return [path for path in folders if not os.access(path, os.R_OK | os.X_OK)]
-
-
-def _require_one(engine: Engine, client: Any) -> None:
-    is_named = engine.workers is not None or engine.scheduler is not None
-    if is_named == (client is not None):
-        raise JobError(
-            "Dask is given as a client, and named under [engine]."
-            if is_named
-            else "Neither workers, a scheduler nor a client of Dask is named.",
-            fix="leave one of the two out."
-            if is_named
-            else 'set workers = 2 under [engine], or scheduler = "tls://HOST:8786".',
-        )
 
 
 @contextmanager
@@ -213,7 +203,7 @@ def _start_cluster(workers: int) -> Iterator[Any]:
 def _connect_to_scheduler(scheduler: str, insecure: bool) -> Iterator[Any]:
     import distributed
 
-    _require_secure(scheduler, insecure)
+    require_secure(scheduler, insecure)
     try:
         client = distributed.Client(scheduler, timeout=PATIENCE)
     except (OSError, TimeoutError, ValueError):
@@ -229,47 +219,6 @@ def _connect_to_scheduler(scheduler: str, insecure: bool) -> Iterator[Any]:
         ) from None
     with client:
         yield client
-
-
-def _require_secure(address: str, insecure: bool) -> None:
-    """Refuse a scheduler that accepts connections and tasks from other users.
-
-    Raises
-    ------
-    JobError
-        The message has the remedy.
-    """
-    at = urlsplit(address if "://" in address else f"tcp://{address}")
-    if insecure or at.scheme in ("tls", "inproc") or at.hostname in HERE:
-        return
-    raise JobError(
-        f"Whoever reaches the scheduler at {at.hostname} runs code as you do, and its "
-        "messages are in clear.",
-        fix='use one with TLS, "tls://HOST:8786"; or allow it in a network that is '
-        "yours alone: insecure = true under [engine].",
-    )
-
-
-def _require_same_version(client: Any) -> None:
-    """Refuse workers that have another version of this package, or none.
-
-    Raises
-    ------
-    EngineError
-        How many of them, and what to do.
-    """
-    versions = _list_versions(client)
-    other = [has for has in versions.values() if has != _find_version()]
-    if other or not versions:
-        raise EngineError(
-            f"{len(other)} of {len(versions)} workers have not aggopt "
-            f"{_find_version()}, as here."
-            if versions
-            else "The scheduler has no worker.",
-            fix="install it there as well, of this version."
-            if versions
-            else "start one.",
-        )
 
 
 def _list_versions(client: Any) -> dict[str, str | None]:

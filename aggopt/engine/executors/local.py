@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 from aggopt.core.processes import exclude_working_directory
 from aggopt.engine.executors.tasks import run_task
-from aggopt.engine.storage.scratch_files import StoppedError
-from aggopt.engine.storage.task_progress import (
+from aggopt.engine.storage.scratch_files import (
     EVERY,
     OnProgress,
+    StoppedError,
     remove_shares,
     report_to,
     sum_shares,

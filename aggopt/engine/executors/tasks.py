@@ -11,15 +11,17 @@ from typing import Any
 
 from aggopt.core.memory import is_lack_of_memory
 from aggopt.engine.state.shuffle import AGAIN, shuffle_region
+from aggopt.engine.steps.attribute_values import count_dates, count_levels
 from aggopt.engine.steps.block import partition_block, publish_block
-from aggopt.engine.steps.bounded_means import solve_bounded_means
 from aggopt.engine.steps.categories import choose_category
-from aggopt.engine.steps.count_levels import count_levels
-from aggopt.engine.steps.dates import count_dates
 from aggopt.engine.steps.describe import describe_part, scatter_part
 from aggopt.engine.steps.feasible_blocks import check_feasible
 from aggopt.engine.steps.merge_small_strata import sum_stratum_centres
-from aggopt.engine.steps.p3m import solve_attribute, write_programs
+from aggopt.engine.steps.number_programs import (
+    solve_attribute,
+    solve_bounded_means,
+    write_programs,
+)
 from aggopt.engine.steps.strata import count_strata
 from aggopt.engine.steps.write import (
     count_place,
@@ -27,8 +29,11 @@ from aggopt.engine.steps.write import (
     sort_equal_records,
     write_part,
 )
-from aggopt.engine.storage.scratch_files import StoppedError, load_state
-from aggopt.engine.storage.task_progress import write_progress_in
+from aggopt.engine.storage.scratch_files import (
+    StoppedError,
+    load_state,
+    write_progress_in,
+)
 from aggopt.errors import AggoptError, DefectError, EngineError
 from aggopt.partition.shared.result import INTERRUPTED
 

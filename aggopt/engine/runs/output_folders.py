@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aggopt.core.deferred_signals import defer_signals, names_given
-from aggopt.core.regular_files import require_local
 from aggopt.core.section import list_written_keys
 from aggopt.core.stale_files import (
     find_stale,
@@ -16,55 +15,25 @@ from aggopt.core.stale_files import (
     remove_run,
     run_prefix,
 )
-from aggopt.data.formats.registry import list_suffixes
-from aggopt.engine.runs.abandoned_runs import remove_runs, resume_run
-from aggopt.engine.runs.journal import PUBLIC, STAGE, Identity, Journal, RunRecord
+from aggopt.engine.runs.journal import (
+    PUBLIC,
+    STAGE,
+    Identity,
+    Journal,
+    RunRecord,
+    remove_runs,
+    resume_run,
+)
 from aggopt.engine.state.run_state import RunState
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.engine.storage.scratch_files import STOP
-from aggopt.errors import PlaceError, TableError
+from aggopt.engine.validate.output_folders import require_new
+from aggopt.errors import PlaceError
 from aggopt.job import Job
 from aggopt.job.engine_section import Engine
 from aggopt.release.files.staging import read_umask
 
 APPEARING = "-appearing"  # how the name ends of a folder that will have another
-
-
-def require_new(*folders: Path) -> None:
-    """Refuse folders that exist already, or cannot be made.
-
-    Raises
-    ------
-    TableError
-        A folder of a release is never overwritten; or as `require_local`.
-    """
-    for folder in folders:
-        require_local(folder)
-        if folder.exists() or folder.is_symlink():
-            raise TableError(
-                f"{folder} is there already.",
-                fix="name a new folder; or remove that one, if no release needs it.",
-            )
-        if not folder.parent.is_dir():
-            raise TableError(
-                f"There is no folder {folder.parent}.", fix="make it first."
-            )
-
-
-def require_no_file(folder: Path) -> None:
-    """Refuse the name of a file for a folder of Parquet files.
-
-    Raises
-    ------
-    TableError
-        It ends like a file of a table.
-    """
-    if folder.suffix.lower() in list_suffixes():
-        raise TableError(
-            f"{folder} is called like a file, and a folder of Parquet files is to "
-            "appear.",
-            fix=f"name a folder: {folder.stem}.",
-        )
 
 
 class StagedRun(NamedTuple):

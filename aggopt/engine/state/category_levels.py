@@ -18,10 +18,12 @@ from aggopt.encoding.domain import describe_odd_branches
 from aggopt.encoding.encode_table import weight_of
 from aggopt.encoding.levels import read_categories, require_few
 from aggopt.encoding.typed_column import DEFAULT, TypedColumn
-from aggopt.errors import TableError
+from aggopt.engine.validate.values import (
+    require_any_level,
+    require_common_order,
+    require_levels,
+)
 from aggopt.job import Job
-
-MOST = 1000  # levels of an attribute: each is a coordinate of all records of a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ class Levels:
             [("count", "sum")]
         )
         require_levels(len(counted))
-        _require_some(len(counted))
+        require_any_level(len(counted))
         entries = counted.column("value").combine_chunks()
         column = read_typed_entries(entries, declared)
         kind = declared.kind or DEFAULT[column.what]
@@ -141,7 +143,7 @@ def count_values(
     TableError, JobError
         As `aggopt.encode` of these records; or values are too many.
     """
-    _require_order(column.type, declared)
+    require_common_order(column.type, declared)
     entries = (
         _select_present(to_plain_column(column)) if holes else to_plain_column(column)
     )
@@ -171,29 +173,3 @@ def read_typed_entries(
 def _make_chunked(entries: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
     chunked = isinstance(entries, pa.ChunkedArray)
     return entries if chunked else pa.chunked_array([entries])
-
-
-def require_levels(count: int) -> None:
-    """Refuse more different values than blocks have room for."""
-    if count > MOST:
-        raise TableError(
-            f"There are more than {MOST} different values, and each is a coordinate of "
-            "every record of a block.",
-            fix="publish less detail, a region in place of a postcode; or drop the "
-            "column, as identifier.",
-        )
-
-
-def _require_some(count: int) -> None:
-    if not count:
-        raise TableError("All values are missing.", fix="leave the column out.")
-
-
-def _require_order(kind: pa.DataType, declared: AttributeType) -> None:
-    """Refuse an order that files have: each of them could have its own."""
-    if pa.types.is_dictionary(kind) and kind.ordered and declared.kind is None:
-        raise TableError(
-            "The order of its categories stands in each file by itself.",
-            fix='name the levels: order = ["low", "middle", "high"]; or write kind = '
-            '"nominal".',
-        )

@@ -18,11 +18,10 @@ from aggopt.core.validation import Floats
 from aggopt.encoding.clock import Clock
 from aggopt.engine.state.category_levels import Levels
 from aggopt.engine.state.moments import PublishedMoments
-from aggopt.engine.state.pattern_buckets import PatternBuckets
-from aggopt.engine.state.split_tree import SplitTree
+from aggopt.engine.state.split_tree import PatternBuckets, SplitTree
 from aggopt.engine.storage.input_parts import InputPart
 from aggopt.engine.storage.scratch_files import ShuffleRegion, Sources
-from aggopt.engine.supported_settings import SOLVER
+from aggopt.engine.validate.supported_settings import SOLVER
 from aggopt.job import Job
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import choose_gap_size, is_gap_closed

@@ -7,14 +7,16 @@ number, in the shares of the sample: so no value makes one block huge.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log2
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import I64, U64
+from aggopt.core.types import I64, U64, Bool
 from aggopt.core.validation import Floats
+from aggopt.engine.storage.scratch_files import load_arrays
 
 DIGITS = 9  # of an axis: its last ones are of no use
 PER_LEAF = 400  # records of the sample for each leaf: sizes then differ by a sixth
@@ -182,6 +184,11 @@ def count_tree_levels(n: float, block: int) -> int:
     return max(0, round(log2(max(n, 1) / block)))
 
 
+def estimate_largest_leaf(n: int, block: int) -> int:
+    """Return how many of n records the largest leaf has, about."""
+    return min(n, round(UNEVEN * n / (1 << count_tree_levels(n, block))))
+
+
 def merge_leaves(
     sizes: I64, needed: int, keep: Callable[[Sequence[int]], bool] = lambda leaves: True
 ) -> list[tuple[int, ...]]:
@@ -206,3 +213,79 @@ def merge_leaves(
             own = [*merged.pop(), *own]
         merged.append(own)
     return [tuple(leaves) for leaves in merged]
+
+
+MOST = 1000  # patterns that have leaves of their own: each is a batch of each file
+
+
+@dataclass(frozen=True, eq=False)
+class PatternBuckets:
+    """Leaves of a tree with a number of levels for each pattern.
+
+    Attributes
+    ----------
+    patterns : (p, d)
+        Which attributes are missing; records of another pattern go to the last bucket.
+    levels : (p,)
+        Levels of the tree that records of each pattern descend.
+    depth
+        Levels of the tree.
+    """
+
+    patterns: Bool = field(repr=False)
+    levels: I64 = field(repr=False)
+    depth: int
+
+    @classmethod
+    def of(
+        cls, patterns: Bool, counts: I64, block: int, depth: int
+    ) -> "PatternBuckets":
+        """Return the buckets of patterns (p, d) with these record counts, in blocks."""
+        common = np.argsort(-counts, kind="stable")[:MOST]
+        ordered = common[np.lexsort(patterns[common].T)]
+        needed = np.rint(np.log2(np.maximum(counts[ordered] / block, 1.0)))
+        levels = np.minimum(needed, depth).astype(np.int64)
+        return cls(patterns[ordered], levels, depth)
+
+    @property
+    def count(self) -> int:
+        """How many buckets there are."""
+        return int(self._first[-1]) + 1
+
+    def bucket(self, absent: Bool, leaf: I64) -> I64:
+        """Return the bucket of records (n,), by missing values (n, d) and leaf."""
+        groups, which = np.unique(absent, axis=0, return_inverse=True)
+        at = {pattern.tobytes(): j for j, pattern in enumerate(self.patterns)}
+        other = len(self.patterns)
+        place = np.array([at.get(pattern.tobytes(), other) for pattern in groups])
+        place = place[which.ravel()]
+        shift = np.append(self.depth - self.levels, self.depth)[place]
+        return np.asarray(self._first[place] + (leaf >> shift))
+
+    @property
+    def _first(self) -> I64:
+        return np.concatenate([[0], np.cumsum(1 << self.levels)]).astype(np.int64)
+
+
+def count_patterns(absent: Bool) -> dict[str, Bool | I64]:
+    """Return the patterns of records (n, d), and how many have each, by name."""
+    if not absent.any():  # no sorting of records
+        first = absent[:1]
+        return {"patterns": first, "of each": np.full(len(first), len(absent))}
+    patterns, counts = np.unique(absent, axis=0, return_counts=True)
+    return {"patterns": patterns, "of each": counts.astype(np.int64)}
+
+
+def merge_patterns(paths: Sequence[Path]) -> tuple[Bool, I64]:
+    """Return the patterns (p, d) of all pieces, and how many records have each."""
+    arrays = [load_arrays(path, "patterns", "of each") for path in paths]
+    rows = np.vstack([requirement["patterns"] for requirement in arrays])
+    patterns, which = np.unique(rows, axis=0, return_inverse=True)
+    counts = np.concatenate([requirement["of each"] for requirement in arrays])
+    return patterns, np.bincount(which.ravel(), counts).astype(np.int64)
+
+
+def count_present(X: Floats, leaf: I64, leaves: int) -> dict[str, I64]:
+    """Return how many values of each attribute each leaf has (leaves, d), by name."""
+    columns = [np.bincount(leaf, ~absent, leaves) for absent in np.isnan(X).T]
+    return {"there": np.stack(columns, axis=1).astype(np.int64)}

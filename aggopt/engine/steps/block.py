@@ -25,10 +25,8 @@ from aggopt.engine.steps.categories import (
     make_global_data,
     read_codes,
 )
-from aggopt.engine.steps.coordinates import compute_coordinates
-from aggopt.engine.steps.describe import read_checked_table
+from aggopt.engine.steps.describe import compute_coordinates, read_checked_table
 from aggopt.engine.steps.merge_small_strata import set_published_strata
-from aggopt.engine.steps.value_bounds import read_number_bounds
 from aggopt.engine.steps.weights import (
     append_weights,
     read_weights,
@@ -47,7 +45,8 @@ from aggopt.pipeline.finish.rounding import (
     publish_weights,
     round_numbers,
 )
-from aggopt.pipeline.partition.missing_patterns import compute_observed_sse
+from aggopt.pipeline.partition.missing_values import compute_observed_sse
+from aggopt.pipeline.prepare.published_grid import read_bounds
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.missing import MissingChanges
 from aggopt.release.audit.unchanged import Unchanged, count_unchanged_values
@@ -139,7 +138,7 @@ def _assemble_values(
     """Return what groups publish (m, d), of numbers with centroids c (m, p)."""
     X, labels, scale = table.matrix(), arrays["labels"], config.scale
     values = np.empty((len(c), X.shape[1]))
-    bounds = read_number_bounds(table, config).undone(c, scale)
+    bounds = read_bounds(table, config.job, config.numbers).undone(c, scale)
     sizes = arrays["sizes"][:, config.places]
     values[:, config.places] = round_numbers(
         bounds, np.arange(len(c)), sizes, scale.spread, table, config.job

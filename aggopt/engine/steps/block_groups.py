@@ -15,19 +15,19 @@ from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.engine.state.run_state import LeafState
-from aggopt.engine.steps.coordinates import compute_coordinates
+from aggopt.engine.steps.describe import compute_coordinates
 from aggopt.engine.steps.global_confidential import read_confidential_of_part
 from aggopt.engine.steps.strata import apply_within_strata
 from aggopt.engine.steps.weights import scale_weights
 from aggopt.engine.storage.scratch_files import load_state, stop_on_request
 from aggopt.job import Mean
 from aggopt.partition.registry import PARTITIONERS
-from aggopt.pipeline.aggregate.missing_values import PresentRows
+from aggopt.pipeline.aggregate.table_parts import PresentRows
 from aggopt.pipeline.partition.methods import (
     list_dominance_requirements,
     make_weight_arguments,
 )
-from aggopt.pipeline.partition.missing_imputed import partition_incomplete
+from aggopt.pipeline.partition.missing_values import partition_incomplete
 from aggopt.pipeline.prepare.prepared_table import find_missing
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
@@ -86,7 +86,7 @@ def _partition(
             confidential,
             on_progress if repairs else None,
             weights=weights,
-            require=_require_nothing,
+            require=_allow_nothing_published,
         )
         (block,) = result.blocks
         return block.labels, result.kept
@@ -103,7 +103,7 @@ def _partition(
     return labels, np.ones((len(records), len(records.attributes)), np.bool_)
 
 
-def _require_nothing(is_kept: Bool, names: Sequence[str]) -> None:
+def _allow_nothing_published(is_kept: Bool, names: Sequence[str]) -> None:
     """Let a block publish nothing of an attribute: others may."""
 
 

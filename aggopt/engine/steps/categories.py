@@ -18,7 +18,7 @@ from aggopt.pipeline.aggregate.aggregate_table import (
     choose_nodes,
     make_choice_arguments,
 )
-from aggopt.pipeline.aggregate.missing_values import PresentRows
+from aggopt.pipeline.aggregate.table_parts import PresentRows
 from aggopt.pipeline.validate.categories import require_chosen
 from aggopt.solvers import Certificate
 

@@ -1,4 +1,4 @@
-"""Tasks that read the table: its summary, and the block of each record."""
+"""Tasks that read the table: its summary, its coordinates, the block of each record."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -8,28 +8,35 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.standardise import Scale
-from aggopt.core.types import I64
+from aggopt.core.types import F64, I64
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.data.parsing.numbers import check_magnitudes
 from aggopt.data.table import Table
+from aggopt.encoding import Categories, Encoded, EncodedAttribute
+from aggopt.encoding.encoded_table import join_attributes
+from aggopt.encoding.typed_column import NumericColumn
 from aggopt.engine.state.category_levels import count_coordinates
 from aggopt.engine.state.moments import PartMoments
-from aggopt.engine.state.pattern_buckets import count_patterns, count_present
 from aggopt.engine.state.run_state import LeafState, RunState
 from aggopt.engine.state.shuffle import Shuffle
-from aggopt.engine.steps.coordinates import compute_block_coordinates
-from aggopt.engine.steps.count_levels import make_empty_table, sum_level_weights
-from aggopt.engine.steps.dates import parse_dates
+from aggopt.engine.state.split_tree import count_patterns, count_present
+from aggopt.engine.steps.attribute_values import (
+    make_empty_table,
+    parse_dates,
+    sum_level_weights,
+)
 from aggopt.engine.steps.global_confidential import count_confidential_values
 from aggopt.engine.steps.strata import count_buckets, find_bucket, read_published_rows
-from aggopt.engine.steps.value_bounds import require_originals_inside
 from aggopt.engine.steps.weights import (
     describe_weights,
     read_weights,
-    require_supported_weights,
 )
 from aggopt.engine.storage.scratch_files import append_column, load_arrays, save_arrays
+from aggopt.engine.validate.values import (
+    require_originals_inside,
+    require_supported_weights,
+)
 from aggopt.errors import naming
 
 AT_ONCE = 2**16  # records that are encoded at once, where they are narrow
@@ -57,7 +64,7 @@ def describe_part(number: int, config: RunState) -> int:
     weights = None if weights is None else weights[kept_rows]
     numbers = X[:, config.places]
     with naming(piece.path.name):
-        require_originals_inside(X, table, config)
+        require_originals_inside(X, table, job)
     draws = np.random.default_rng([config.job.partition.settings["seed"], number])
     drawn = np.flatnonzero(draws.random(len(X)) < config.rate)
     by_weight = {} if weights is None else vars(PartMoments.of(numbers, weights))
@@ -149,3 +156,68 @@ def compute_covariance(part_moments: PartMoments, scale: Scale) -> Any:
     )
     total[scale.constant, :] = total[:, scale.constant] = 0.0
     return total
+
+
+def compute_coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:
+    """Return coordinates of records X (n, d), including nodes, as `aggopt.encode` does.
+
+    A missing value, nan, has coordinates that are nan.  `scale` is the scale of the
+    numbers of all records.
+    """
+    Z = scale.standardise(X[:, config.places])
+    made, parts = [], []
+    for name, x in zip(config.job.roles.quasi_identifier, X.T, strict=True):
+        if name in config.levels:
+            attribute, part = _encode_category(name, x, config)
+        else:
+            j = config.numbers.index(name)
+            constant = bool(scale.constant[j])
+            attribute, part = _encode_number(name, x, Z[:, j], config, constant)
+        made.append(attribute)
+        parts.append(part)
+    return join_attributes(made, parts)
+
+
+def compute_block_coordinates(X: Floats, config: RunState, scale: Scale) -> F64:
+    """Return coordinates (n, p) that blocks are cut by, means for missing values.
+
+    `scale` is the scale of the numbers of all records.
+    """
+    records = compute_coordinates(X, config, scale)
+    result = records.coordinates
+    if not np.isnan(result).any():
+        return result
+    result = result.copy()
+    for attribute in records.attributes:
+        own = result[:, attribute.columns]  # a view
+        is_category = attribute.name in config.levels
+        middle = config.levels[attribute.name].middle if is_category else 0.0
+        np.copyto(own, middle, where=np.isnan(own))
+    return result
+
+
+def _encode_category(
+    name: str, x: Floats, config: RunState
+) -> tuple[EncodedAttribute, F64]:
+    levels, absent = config.levels[name], np.isnan(x)
+    codes = np.where(absent, -1, x).astype(np.int64)
+    categories = Categories(levels.domain, codes)
+    attribute = EncodedAttribute(name, levels.kind, levels.weight, slice(0), categories)
+    return attribute, np.where(absent[:, None], np.nan, levels.points[codes])
+
+
+def _encode_number(
+    name: str, x: Floats, z: Floats, config: RunState, constant: bool
+) -> tuple[EncodedAttribute, F64]:
+    weight = 0.0 if constant else get_attribute_weight(name, config)
+    part = np.sqrt(weight) * z[:, None][:, : int(not constant)]
+    numeric_column = NumericColumn(x)
+    return EncodedAttribute(
+        name, "numeric", weight, slice(0), numbers=numeric_column
+    ), part
+
+
+def get_attribute_weight(name: str, config: RunState) -> float:
+    """Return the factor of the distances of an attribute, as the job sets it."""
+    attributes = config.job.attributes
+    return float(attributes[name].weight) if name in attributes else 1.0

@@ -2,29 +2,32 @@
 
 Within such a block groups are merged until they satisfy them, too: at the latest as one
 group.  Tasks test each block; refused blocks are merged with neighbours until one
-satisfies them.
+satisfies them.  Values that are missing decide on leaves and on the size of blocks.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.types import I64
+from aggopt.core.columns import REFUSE
+from aggopt.core.types import I64, Bool
 from aggopt.data.context.confidential import list_requirements
 from aggopt.data.table import Table
-from aggopt.engine.state.run_state import LeafState, PartState
+from aggopt.engine.state.moments import PublishedMoments
+from aggopt.engine.state.run_state import BlockState, LeafState, PartState
 from aggopt.engine.state.shuffle import Each, Shuffle
+from aggopt.engine.state.split_tree import PatternBuckets, merge_patterns
 from aggopt.engine.steps.block_groups import partition_table_of_block
-from aggopt.engine.steps.coordinates import compute_coordinates
-from aggopt.engine.steps.describe import read_checked_table
-from aggopt.engine.steps.global_confidential import read_confidential_of_part
-from aggopt.engine.steps.missing_plan import (
-    find_least_block_size,
-    make_enough_values_predicate,
+from aggopt.engine.steps.describe import (
+    compute_coordinates,
+    read_checked_table,
+    read_descriptions,
 )
+from aggopt.engine.steps.global_confidential import read_confidential_of_part
 from aggopt.engine.steps.strata import (
     Part,
     assign_parts_to_blocks,
@@ -32,9 +35,19 @@ from aggopt.engine.steps.strata import (
     split_strata,
 )
 from aggopt.engine.steps.weights import list_table_weight_requirements
-from aggopt.engine.storage.scratch_files import Sources, read_sources
-from aggopt.errors import InfeasibleInputError, naming
+from aggopt.engine.storage.scratch_files import Sources, read_sources, sum_arrays
+from aggopt.engine.validate.values import (
+    require_feasible_strata,
+    require_small_blocks,
+    require_values_of_strata,
+)
+from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
+from aggopt.pipeline.validate.missing_values import (
+    require_any_published,
+    require_enough,
+    require_no_covariance,
+)
 from aggopt.privacy.requirement import Requirement
 
 WIDEST = 16  # blocks that may go together: tasks read one at a time
@@ -136,10 +149,16 @@ def _merge_until_feasible(
         refusals = run_step(f"keep {turn}", len(tried), part_state)
         answers = [answer for batch in refusals for answer in batch]
         refused = {part: no for part, no in zip(new, answers, strict=True) if no}
-        _require_others(parts, refused, config)
+        whole = [own[0] for own in _iterate_strata(parts, config) if len(own) == 1]
+        of_strata = [refused[part].error for part in whole if part in refused]
+        require_feasible_strata(of_strata, several=config.strata is not None)
         keep |= set(new) - set(refused)
         parts = _merge_with_neighbours(parts, refused, config)
-        _require_small(parts, refused, sizes, config)
+        for part in parts:
+            if count_records(part, sizes) > WIDEST * config.job.engine.block:
+                within = [old for old in refused if set(old) <= set(part)]
+                records = [count_records(old, sizes) for old in within]
+                require_small_blocks(records, config.job.engine.block)
     return parts
 
 
@@ -184,43 +203,84 @@ def merge_refused(parts: Sequence[Part], refused: Collection[Part]) -> list[Part
     return result
 
 
-def _require_others(
-    parts: Sequence[Part],
-    refused: dict[Part, Refusal],
-    config: LeafState,
-) -> None:
-    """Refuse requirements that all records of the table, or of a stratum, violate."""
-    for stratum_parts in _iterate_strata(parts, config):
-        if len(stratum_parts) > 1 or stratum_parts[0] not in refused:
-            continue
-        if config.strata is None:
-            raise refused[stratum_parts[0]].error
-        with naming("In one stratum"):
-            raise refused[stratum_parts[0]].error
+def choose_buckets(config: LeafState) -> LeafState:
+    """Return the run state with leaves of each pattern if missing values are kept.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Too few values of an attribute are present.
+    JobError
+        The covariance must be kept of numbers with missing values.
+    """
+    patterns, counts = merge_patterns(read_descriptions(config))
+    if not patterns.any():
+        return config
+    job, records = config.job, int(counts.sum())
+    require_enough(_count_present(patterns, counts), records, job, config.categories)
+    if patterns[:, config.places].any():
+        require_no_covariance(job)
+    if job.missing.policy != "patterns":
+        return config
+    block = job.engine.block
+    return replace(
+        config, buckets=PatternBuckets.of(patterns, counts, block, config.tree.levels)
+    )
 
 
-def _require_small(
-    parts: Sequence[Part],
-    refused: Collection[Part],
-    sizes: I64,
-    config: LeafState,
-) -> None:
-    block = config.job.engine.block
-    for part in parts:
-        if count_records(part, sizes) <= WIDEST * block:
-            continue
-        within = [
-            stratum_parts
-            for stratum_parts in refused
-            if set(stratum_parts) <= set(part)
-        ]
-        if within:
-            largest = max(
-                count_records(stratum_parts, sizes) for stratum_parts in within
-            )
-            raise InfeasibleInputError(
-                f"Not even {largest} records that lie together keep what is promised "
-                "of "
-                f"groups, and [engine] block = {block} allows no more.",
-                fix="promise less of them, or choose a larger block.",
-            )
+def _count_present(patterns: Bool, counts: I64) -> I64:
+    """Return the number of records with a value of each attribute, (d,)."""
+    return np.asarray(counts @ ~patterns)
+
+
+def find_least_block_size(config: LeafState) -> int:
+    """Return the minimum number of records of a block.
+
+    Records of rare patterns must share a block with many others.
+    """
+    size: int = 2 * config.job.privacy.k
+    if config.buckets is None:
+        return size
+    return max(size, config.job.engine.block // 2)
+
+
+def make_enough_values_predicate(config: LeafState) -> Callable[[Sequence[int]], bool]:
+    """Return a predicate whether some leaves have enough values for groups that fill.
+
+    They belong to one stratum, if the table has strata.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Some stratum has fewer than k values of an attribute.
+    """
+    if config.job.missing.policy != "fill":
+        return lambda leaves: True
+    paths = config.all("there", len(config.pieces))
+    counts: I64 = sum_arrays(paths, "there")["there"]
+    strata = counts.reshape(-1, config.leaves, counts.shape[1]).sum(axis=1)
+    if config.strata is not None:
+        require_values_of_strata(strata, config.job)
+    needed = np.minimum(2 * config.job.privacy.k, strata)
+
+    def have(leaves: Sequence[int]) -> bool:
+        needed_here = needed[leaves[0] // config.leaves]
+        return bool((counts[list(leaves)].sum(axis=0) >= needed_here).all())
+
+    return have
+
+
+def add_published_moments(config: BlockState, n: int) -> BlockState:
+    """Return the run state with moments of the values that decide on the release.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Groups of n records publish nothing of an attribute.
+    """
+    arrays = sum_arrays(config.all("grouped", len(config.blocks)), "there")["there"]
+    require_any_published(arrays[None, :] > 0, config.job.roles.quasi_identifier)
+    if config.job.missing.policy == REFUSE:
+        return config
+    paths = config.all("kept", len(config.blocks))
+    return replace(config, kept_values=PublishedMoments.of(paths, n))

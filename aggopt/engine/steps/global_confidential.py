@@ -22,12 +22,9 @@ from aggopt.engine.storage.scratch_files import (
     save_state,
     save_table,
 )
-from aggopt.errors import InfeasibleInputError
+from aggopt.engine.validate.values import require_few_records
 from aggopt.job import Job
 from aggopt.privacy.model import OWN_MODELS
-from aggopt.privacy.user_model import OwnRequirement
-
-MOST = 20_000_000  # records whose values a user's model receives at once
 
 
 def needs_global_values(job: Job) -> bool:
@@ -66,7 +63,7 @@ def collect_global_values(step: str, count: int, config: RunState) -> Path | Non
         parts = map(load_table, config.all(f"{step}-{j}", count))
         together = merge_entry_counts(parts, name)
         attribute = WholeAttribute.of(name, together, job.privacy, job.input.decimal)
-        _require_few(attribute.held)
+        require_few_records(attribute.held)
         values.append(attribute)
     to = config.work / f"whole-{step}"
     save_state(to, tuple(values))
@@ -86,22 +83,6 @@ def read_confidential_of_part(
         attribute.among(frame[attribute.held.name], job.input.decimal)
         for attribute in _load_attributes(config.whole)
     )
-
-
-def _require_few(confidential: Confidential) -> None:
-    """Refuse a user's model that receives the values of too many records."""
-    for requirement in confidential.requirements:
-        if not isinstance(requirement, OwnRequirement) or requirement.counts is None:
-            continue
-        records = int(requirement.counts.sum())
-        if requirement.judge.takes("whole") and records > MOST:
-            raise InfeasibleInputError(
-                f"{requirement.name} takes whole, the values of all {records} records "
-                "of "
-                f"{confidential.name!r}, and each process can hold those of {MOST}.",
-                fix="let it look at the values of the group alone, without whole; or "
-                "mask the table in parts.",
-            )
 
 
 def _load_attributes(path: Path) -> tuple[WholeAttribute, ...]:

@@ -7,16 +7,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.plural import plural
 from aggopt.core.validation import Floats
 from aggopt.data.context.merged_strata import merge_small_strata
 from aggopt.data.context.strata import find_stratum_domains
 from aggopt.data.parsing.categories import find_nodes, publish_nodes
 from aggopt.engine.state.run_state import LeafState, RunState
 from aggopt.engine.state.shuffle import Each
-from aggopt.engine.steps.coordinates import compute_block_coordinates
-from aggopt.engine.steps.dates import parse_dates
+from aggopt.engine.steps.attribute_values import parse_dates
 from aggopt.engine.steps.describe import (
+    compute_block_coordinates,
     count_rows_at_once,
     read_checked_table,
     read_summary,
@@ -28,10 +27,8 @@ from aggopt.engine.storage.scratch_files import (
     save_state,
     sum_arrays,
 )
-from aggopt.errors import InfeasibleInputError
+from aggopt.engine.validate.values import require_few_centres
 from aggopt.job import Job
-
-MOST = 20_000_000  # coordinates of means of strata: each task adds up as many
 
 
 def add_merged_strata(run_step: Each, config: LeafState) -> LeafState:
@@ -49,7 +46,7 @@ def add_merged_strata(run_step: Each, config: LeafState) -> LeafState:
     table_strata: TableStrata = load_state(config.strata)
     if (table_strata.sizes >= config.job.privacy.k).all():
         return config
-    _require_few(table_strata, config)
+    require_few_centres(len(table_strata.sizes), _count_coordinates(config))
     run_step("centre", len(config.pieces), _drop_weights(config))
     sums: Floats = sum_arrays(config.all("centred", len(config.pieces)), "sums")["sums"]
     to = config.work / "of-strata-merged"
@@ -117,17 +114,6 @@ def _count_coordinates(config: LeafState) -> int:
     names = config.job.roles.quasi_identifier
     nothing = np.zeros((0, len(names)))
     return int(compute_block_coordinates(nothing, config, config.scale).shape[1])
-
-
-def _require_few(table_strata: TableStrata, config: LeafState) -> None:
-    strata, width = len(table_strata.sizes), _count_coordinates(config)
-    if strata * width > MOST:
-        raise InfeasibleInputError(
-            f"There are {plural(strata, 'stratum', 'strata')} of records that have "
-            f"{plural(width, 'coordinate')}, and the nearest of them are looked for by "
-            f"their means: {MOST} numbers at most.",
-            fix='set small = "drop" under [strata], or name fewer columns as stratum.',
-        )
 
 
 def _repeat_strata(table_strata: TableStrata) -> nw.DataFrame[pa.Table]:

@@ -18,13 +18,10 @@ from aggopt.engine.storage.scratch_files import (
     load_arrays,
     split_last_column,
 )
-from aggopt.errors import InfeasibleInputError, TableError
+from aggopt.engine.validate.values import require_supported_range
 from aggopt.job import Job
-from aggopt.partition.shared.scaling import WIDEST
 from aggopt.pipeline.finish.notes import describe_sampling_weights
 from aggopt.pipeline.prepare.defaults import merge_for_dominance
-from aggopt.pipeline.validate.sampling_weights import require_done
-from aggopt.privacy.dominance import ROUNDING
 from aggopt.privacy.requirement import Requirement
 from aggopt.release.audit.dominance import (
     make_dominance_requirements,
@@ -43,20 +40,6 @@ def read_weights(table: Table) -> Floats | None:
     """Return the weight of each record, (n,); None if no column has weights."""
     sampling_weights = read_sampling_weights(table)
     return None if sampling_weights is None else sampling_weights.each
-
-
-def require_supported_weights(table: Table, job: Job) -> None:
-    """Refuse settings that are not supported with the weights of a piece.
-
-    Raises
-    ------
-    TableError, JobError
-        As `aggopt.pipeline.validate.sampling_weights.require_weighed`.
-    """
-    if job.roles.weight:
-        read_sampling_weights(table)
-        matrix = table.matrix()
-        require_done(job, matrix, (tuple(range(matrix.shape[1])),))
 
 
 def describe_weights(weights: Floats | None) -> dict[str, Any]:
@@ -87,21 +70,7 @@ def compute_mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None
         described_weights[:, 1].min(),
         described_weights[:, 2].max(),
     )
-    (name,) = job.roles.weight
-    if not highest / WIDEST <= lowest:
-        raise TableError(
-            f"Column {name!r}: the largest of {n} weights is more than {WIDEST:g} "
-            "times the smallest.",
-            fix="cap the largest weights: beside them, others count for nothing.",
-        )
-    share = job.weights.dominance
-    if highest > share * total * (1 + ROUNDING):
-        raise InfeasibleInputError(
-            f"One of {n} records has more than {share:g} of the weight of all by "
-            f"{name!r}: no group keeps that dominance.",
-            fix="correct that weight, leave the record out, or allow a larger "
-            "dominance under [weights].",
-        )
+    require_supported_range(job, n, total, lowest, highest)
     return None if lowest == highest else float(total / n)
 
 

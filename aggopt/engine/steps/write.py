@@ -1,9 +1,5 @@
 """Tasks of the release: its files, and a recount of the written values."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aggopt.core.plural import plural
 from aggopt.core.types import I64
 from aggopt.data.readers.read import read_release_as_text
 from aggopt.engine.state.run_state import BlockState, RunState
@@ -33,7 +28,6 @@ from aggopt.engine.storage.scratch_files import (
     split_last_column,
     write_atomically,
 )
-from aggopt.errors import EngineError, PrivacyError
 from aggopt.release.audit.dominance import make_dominance_requirements
 from aggopt.release.audit.partial_audit import (
     Combinations,
@@ -150,75 +144,6 @@ def count_place(number: int, config: RunState) -> PartialAudit | None:
     )
 
 
-def require_all(count: int, records: int) -> None:
-    """Refuse files that do not read as all the records.
-
-    Raises
-    ------
-    PrivacyError
-        Some are missing, or occur twice.
-    """
-    if count != records:
-        raise PrivacyError(
-            f"What was written reads as {count} records, and there are {records}.",
-            fix="look for what else writes into that folder; nothing was left behind.",
-        )
-
-
-def require_alone(folder: Path, names: Sequence[str]) -> None:
-    """Refuse a folder that holds more than the counted files, or fewer.
-
-    Raises
-    ------
-    PrivacyError
-        The message has the number of extra or missing files.
-    """
-    others = {path.name for path in folder.iterdir()} ^ set(names)
-    if others:
-        raise PrivacyError(
-            f"The folder of the release differs by {plural(len(others), 'file')} from "
-            "what was counted.",
-            fix="look for what else writes into that folder; nothing was left behind.",
-        )
-
-
-def require_keys(config: RunState) -> None:
-    """Refuse a release whose keys are gone.
-
-    Raises
-    ------
-    EngineError
-        The message has the number of missing keys.
-    """
-    gone = sum(not config.key(number).exists() for number in range(config.parts))
-    if gone:
-        raise EngineError(
-            f"{gone} of {plural(config.parts, 'key')} of this release "
-            f"{'is' if gone == 1 else 'are'} gone: someone has removed what a killed "
-            "run had left.",
-            fix="mask the folder anew, without resume; nothing was released.",
-        )
-
-
 def hash_file(number: int, config: RunState) -> str:
     """Return the SHA-256 of the current bytes of a file of the release."""
     return compute_sha256(config.part(number))
-
-
-def require_unchanged(files: Sequence[dict[str, Any]], now: Sequence[str]) -> None:
-    """Refuse files that have changed since they were written.
-
-    Raises
-    ------
-    PrivacyError
-        Their number is in it.
-    """
-    changed = sum(
-        file["sha256"] != digest for file, digest in zip(files, now, strict=True)
-    )
-    if changed:
-        raise PrivacyError(
-            f"{changed} of {plural(len(files), 'file')} changed while being counted.",
-            fix="look for what else writes into that folder, or for a disk that fails; "
-            "nothing was left behind.",
-        )

@@ -22,7 +22,7 @@ from aggopt.encoding import Categories, Encoded, EncodedAttribute
 from aggopt.errors import naming
 from aggopt.job import Job
 from aggopt.pipeline.aggregate import margins
-from aggopt.pipeline.aggregate.missing_values import (
+from aggopt.pipeline.aggregate.table_parts import (
     PresentRows,
     aggregate_observed,
     read_published_nodes,

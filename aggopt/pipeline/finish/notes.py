@@ -20,12 +20,12 @@ from aggopt.job.measures_section import Measures
 from aggopt.measure import Assessment
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
-from aggopt.pipeline.aggregate.by_stratum import describe_strata
 from aggopt.pipeline.aggregate.margins import (
     HARMLESS,
     describe_margins,
     describe_nearer_values,
 )
+from aggopt.pipeline.aggregate.table_parts import describe_strata
 from aggopt.pipeline.finish.evaluate import Evaluation
 from aggopt.pipeline.finish.rounding import describe_rounding_effects
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable

@@ -23,13 +23,14 @@ from aggopt.pipeline.partition.methods import (
 from aggopt.pipeline.partition.methods import (
     read_confidential as read_confidential,
 )
-from aggopt.pipeline.partition.missing_imputed import partition_incomplete
+from aggopt.pipeline.partition.missing_values import partition_incomplete
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
-from aggopt.pipeline.partition.strata import (
+from aggopt.pipeline.partition.subsets import (
+    OnProgress,
+    SubsetPartitioner,
     partition_within_strata,
     repair_within_strata,
 )
-from aggopt.pipeline.partition.subsets import OnProgress, SubsetPartitioner
 from aggopt.pipeline.prepare.defaults import add_defaults
 from aggopt.pipeline.prepare.inputs import (
     Progress,

@@ -20,8 +20,11 @@ from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input, Job
 from aggopt.job.roles import Roles
 from aggopt.measure import Assessment
-from aggopt.pipeline.finish.evaluate import compare_originals
-from aggopt.pipeline.finish.measures import find_complete, measure_if_varying
+from aggopt.pipeline.finish.evaluate import (
+    compare_originals,
+    find_complete,
+    measure_if_varying,
+)
 from aggopt.pipeline.finish.notes import explain_excessive_loss
 from aggopt.pipeline.prepare.job_settings import find_blocks
 from aggopt.pipeline.prepare.record_requests import read_requests

@@ -1,5 +1,7 @@
 """Refusals of settings of categories that do not fit a table."""
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from math import ceil
 from typing import Any, cast
 
@@ -136,28 +138,44 @@ def require_counts(job: Job, table: Table) -> None:
     JobError
         Sums of unequal weights are to be kept to the last digit.
     """
-    method, k = job.aggregation.categories, job.privacy.k
+    sampling = read_sampling_weights(table)
+    weighted = sampling is not None and sampling.known is not None
+    count = partial(_count_present_levels, table)
+    require_level_counts(job, table.domains, count, weighted=weighted)
+
+
+def require_level_counts(
+    job: Job, names: Iterable[str], count: Callable[[str], I64], *, weighted: bool
+) -> None:
+    """Refuse a slack that no choice of levels for groups of k records can keep.
+
+    `count` returns the counts of levels (m,) of one of the categories `names`; raises
+    as `require_counts`.
+    """
+    method = job.aggregation.categories
     if not isinstance(method, Frequencies):
         return
     beside = bool(method.with_)
     slack, _ = read_slack_or_price(method.slack, method.price, many_cells=beside)
-    sampling = read_sampling_weights(table)
     if slack is None:
         return
-    if sampling is not None and sampling.known is not None:
-        require_near(slack, weighted=True)
+    require_near(slack, weighted=weighted)
+    if weighted:
         return
-    crossed = {name for names in method.cross for name in names}
-    for name, domain in table.domains.items():
+    crossed = {name for pair in method.cross for name in pair}
+    for name in names:
         if slack and (beside or name in crossed):
             continue
-        codes = find_nodes(table.frame[name], domain)
-        if name in table.kept:
-            codes = codes[~find_missing_entries(table.frame[name])]
-        count = np.bincount(codes)
-        count = count[count > 0]
+        counts = count(name)
         with naming(repr(name)):
-            require_possible(count, k, slack)
+            require_possible(counts[counts > 0], job.privacy.k, slack)
+
+
+def _count_present_levels(table: Table, name: str) -> I64:
+    codes = find_nodes(table.frame[name], table.domains[name])
+    if name in table.kept:
+        codes = codes[~find_missing_entries(table.frame[name])]
+    return np.bincount(codes)
 
 
 def require_possible(count: I64, k: int, slack: float) -> None:

@@ -3,32 +3,34 @@
 Masking makes them in turn; a check of a job makes all of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from aggopt.aggregate.kept_statistics import Keeping, KeptApart
+from aggopt.core.plural import plural
+from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits
 from aggopt.data.table import Table
-from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.errors import InfeasibleInputError, JobError, TableError, require_known
 from aggopt.job import Job, Mean, SolverSection
+from aggopt.models.shared.joint import compute_root
+from aggopt.partition.registry import PARTITIONERS, AttributeUse
 from aggopt.partition.shared.result import Block
 from aggopt.pipeline.prepare.job_settings import (
     Columns,
     choose_method_solver,
+    is_aggregated_by_stratum,
     is_variance_kept,
+    list_kept_columns,
+    read_response,
 )
 from aggopt.pipeline.prepare.prepared_table import find_constant
-from aggopt.pipeline.validate.block_settings import (
-    require_effective_weights,
-    require_numeric_blocks,
-    require_one_at_a_time,
-    require_scope,
-)
 from aggopt.pipeline.validate.bounds import require_bounds
 from aggopt.pipeline.validate.categories import (
     require_counts,
@@ -42,7 +44,6 @@ from aggopt.pipeline.validate.missing_values import (
     require_present_together,
     require_present_values,
 )
-from aggopt.pipeline.validate.moments import require_covariance
 from aggopt.pipeline.validate.privacy_guarantees import require_guarantees
 from aggopt.pipeline.validate.sampling_weights import require_weighed
 from aggopt.pipeline.validate.strata import (
@@ -183,10 +184,6 @@ def _require_limits(matrix: Floats, job: Job) -> None:
         )
 
 
-# these report nothing if fewer than k records exist
-OF_K = (require_present_values, _require_two_groups, require_covariance, require_counts)
-
-
 def _is_integer_asked(job: Job) -> bool:
     return getattr(job.partition, "centroids", None) == "integer"
 
@@ -230,3 +227,196 @@ def require_memory_engine(job: Job) -> None:
             "table is to be masked.",
             fix='name the folder to write, out = "masked"; or leave [engine] out.',
         )
+
+
+GROUPED_TOGETHER = "several attributes together, or leave it out"
+
+
+def require_effective_weights(job: Job, table: Table, columns: Columns) -> None:
+    """Refuse a weight of an attribute that is grouped with no other.
+
+    Raises
+    ------
+    JobError
+        `weight` of an attribute that is grouped separately, or `weights` although every
+        category is.
+    """
+    names = job.roles.quasi_identifier
+    alone = [names[block[0]] for block in columns if len(block) == 1]
+    for name in alone:
+        if name in job.attributes and job.attributes[name].weight != 1:
+            raise JobError(
+                f"[attributes.{name}] weight is of distances beside those of other "
+                f"attributes, and {name!r} is grouped by itself.",
+                fix=f"group {GROUPED_TOGETHER}.",
+            )
+    if job.partition.weights == "variance" or len(alone) < len(columns):
+        return
+    if all(name in table.domains for name in alone):
+        raise JobError(
+            '[partition] weights = "range" is of attributes beside each other, and '
+            f"{plural(len(alone), 'category', 'categories')} of the job "
+            f"{'is' if len(alone) == 1 else 'are'} grouped each by itself.",
+            fix=f"group {GROUPED_TOGETHER}.",
+        )
+
+
+def require_one_at_a_time(job: Job, blocks: Columns) -> None:
+    """Refuse several attributes in one block for a method that takes one.
+
+    Raises
+    ------
+    JobError
+        The message has the method and how many are grouped together.
+    """
+    method = job.partition.method
+    largest = max(map(len, blocks))
+    if PARTITIONERS.of(job.partition).takes is AttributeUse.ONE and largest > 1:
+        raise JobError(
+            f"{method} takes one attribute, and the job groups {largest} together.",
+            fix="group one attribute at a time, with method = "
+            '"individual_ranking" or attributes = "one by one", which takes scope = '
+            '"blocks" under [privacy]; or all together, with method = "projection" or '
+            '"mhm".',
+        )
+
+
+def require_scope(job: Job, blocks: Columns) -> None:
+    """Refuse several blocks where k is of the combination of all quasi-identifiers.
+
+    Raises
+    ------
+    JobError
+        k would hold within each block alone.
+    """
+    method, d = job.partition.method, len(job.roles.quasi_identifier)
+    if len(blocks) > 1 and job.privacy.scope == "combination":
+        raise JobError(
+            f"{method} is to group {d} quasi-identifiers in {len(blocks)} blocks, each "
+            f"by itself. k = {job.privacy.k} then holds within each block, and not for "
+            "the combination of all of them, which the job promises.",
+            fix='promise less, with scope = "blocks" under [privacy] (a record '
+            "may then be unique with its combination); or group all together, with "
+            f"{_suggest_grouping(job)}.",
+        )
+
+
+def _suggest_grouping(job: Job) -> str:
+    if PARTITIONERS.of(job.partition).takes is not AttributeUse.SEVERAL:
+        return 'method = "mdav", "mhm" or another that takes several attributes'
+    return 'attributes = "together" under [partition]'
+
+
+def require_numeric_blocks(job: Job, table: Table, columns: Columns) -> None:
+    """Refuse a partition of one number at a time if a block has a category.
+
+    Raises
+    ------
+    JobError
+        The message names the method and the attribute.
+    """
+    if job.partition.function != "univariate":
+        return
+    names = job.roles.quasi_identifier
+    grouped = [names[j] for block in columns for j in block]
+    for name in filter(table.domains.__contains__, grouped):
+        raise JobError(
+            f"{job.partition.method} orders numbers, and {name!r} is "
+            f"{table.domains[name].kind}.",
+            fix='choose method = "mdav", "local_search" or another that takes several '
+            "attributes.",
+        )
+
+
+KEPT_TOGETHER = {  # number of groups in addition to the rank, and the description
+    "covariance": (1, "covariance matrix"),
+    "regression": (2, "regression on attributes"),
+}
+
+
+def require_covariance(
+    table: Table, X: Floats, places: Columns, job: Job, strata: RecordStrata | None
+) -> None:
+    """Refuse numbers X (n, p) if no groups of the job can keep their moments.
+
+    `places` are the columns of X that are grouped together, block by block.  Each of
+    the `strata` is checked if strata are aggregated separately.
+
+    Raises
+    ------
+    JobError
+        Attributes to keep together are not grouped together; or a table of `keep` names
+        an attribute that is not a number, or omits a number.
+    TableError
+        The response of a regression is not a number in some records.
+    InfeasibleInputError
+        Their rank requires more groups than k allows.
+    """
+    if not isinstance(job.aggregation, Keeping):
+        return
+    keep = job.aggregation.keep
+    apart = strata is not None and is_aggregated_by_stratum(job)
+    rows = list(strata.members) if strata and apart else [np.arange(len(X))]
+    who = "records of one stratum" if apart else "records"
+    if isinstance(keep, KeptApart):
+        _require_names(keep, table.numeric)
+        if keep.formula:
+            read_response(table, job)
+        for what, columns in list_kept_columns(keep, table.numeric):
+            if what in KEPT_TOGETHER:
+                _require_together(what, _count_blocks(places, columns))
+                for stratum_rows in rows:
+                    _require_kept(what, X[stratum_rows][:, columns], job, who)
+    elif keep == "covariance":
+        _require_together(keep, len(places))
+        for stratum_rows in rows:
+            _require_kept(keep, X[stratum_rows], job, who)
+
+
+def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
+    kept_names = [name for _, part in keep.parts for name in part]
+    for name in kept_names:
+        require_known("quasi-identifier that is a number", name, names)
+    left = [repr(name) for name in names if name not in kept_names]
+    if left:
+        raise JobError(
+            f"keep does not name {', '.join(left)}.",
+            fix="name every quasi-identifier that is a number under one statistic.",
+        )
+
+
+def _count_blocks(places: Columns, columns: Sequence[int]) -> int:
+    """Return in how many blocks these columns are."""
+    return sum(not set(block).isdisjoint(columns) for block in places)
+
+
+def _require_together(what: str, blocks: int) -> None:
+    """Refuse attributes in several blocks that are to be kept together."""
+    if blocks > 1:
+        raise JobError(
+            f'keep = "{what}" is of attributes that are grouped together, and '
+            f"[partition] attributes puts the numbers into {blocks} blocks.",
+            fix='leave attributes out under [partition], or set keep = "variance".',
+        )
+
+
+def _require_kept(what: str, X: Floats, job: Job, who: str) -> None:
+    """Refuse attributes X (n, p) of too few records to be kept together."""
+    if np.isnan(X).any():
+        return  # which is refused by itself
+    scale = Scale.of(X)
+    rank = len(compute_root(scale.standardise(X)[:, ~scale.constant]))
+    more, matrix_kind = KEPT_TOGETHER[what]
+    groups = len(X) // job.privacy.k
+    if groups < rank + more:
+        raise InfeasibleInputError(
+            f"{len(X)} {who} with k = {job.privacy.k} make {plural(groups, 'group')} "
+            "at "
+            f"most, and a {matrix_kind} of rank {rank} is kept by {rank + more} or "
+            "more.",
+            fix='choose a smaller k, fewer quasi-identifiers, or keep = "variance".',
+        )
+
+
+# these report nothing if fewer than k records exist
+OF_K = (require_present_values, _require_two_groups, require_covariance, require_counts)

@@ -10,7 +10,7 @@ from aggopt.aggregate.joint_aggregation import CONSTANT, certify_covariance
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import Floats
 from aggopt.data.context.rare_categories import PublishedRareCategories
-from aggopt.engine.reduce.group_sums import GroupSums, PublishedSums
+from aggopt.engine.state.group_sums import GroupSums, PublishedSums
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.pipeline.aggregate.aggregate_table import describe_root, describe_ties

@@ -9,7 +9,7 @@ from aggopt.core.validation import Floats
 from aggopt.engine.state.moments import PublishedMoments
 from aggopt.engine.state.run_state import BlockState, Shift
 from aggopt.engine.storage.scratch_files import sum_arrays
-from aggopt.errors import InfeasibleInputError
+from aggopt.engine.validate.values import require_apart
 from aggopt.models.covariance_mean import MomentSums
 from aggopt.pipeline.finish.rounding import find_time_steps, make_drift
 from aggopt.pipeline.prepare.published_grid import choose_decimals
@@ -74,7 +74,7 @@ class GroupSums:
         varying = ~constant
         if keep == "variance":
             spread = np.sqrt(np.maximum(np.diag(self.between), 0.0))
-            _require_apart(not (spread[varying] < COINCIDE).any())
+            require_apart(not (spread[varying] < COINCIDE).any())
             scales = np.where(varying, 1.0 / np.where(varying, spread, 1.0), 0.0)
             return Shift(self.mean, np.diag(scales))
         if keep == "covariance":
@@ -87,7 +87,7 @@ class GroupSums:
         covariance = np.zeros_like(self.total)
         if varying.any():
             nearest = MomentSums(self.total[at], self.between[at]).find_map()
-            _require_apart(nearest is not None)
+            require_apart(nearest is not None)
             covariance[at] = nearest
         return covariance
 
@@ -97,15 +97,6 @@ class GroupSums:
         within = float(self.sse.sum())
         lowest = MomentSums(self.n * self.total, self.n * self.between).prove()
         return within + lowest - ROUNDINGS * (within + self.n * float(spreads))
-
-
-def _require_apart(are_apart: bool) -> None:
-    if not are_apart:
-        raise InfeasibleInputError(
-            "Group means coincide in an attribute or a direction in which records "
-            "differ, so no map restores what is to be kept.",
-            fix="choose a smaller k, or take the means as they are.",
-        )
 
 
 @dataclass(frozen=True, eq=False)

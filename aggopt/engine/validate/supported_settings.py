@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.aggregate.distance_requests import ByAttribute
 from aggopt.aggregate.shift_settings import DECIDES, INSISTS
-from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.errors import JobError
 from aggopt.job import Job, Mean, P3m, Recommended, Repairing
 from aggopt.job.risk_section import Risk
 from aggopt.partition.shared.settings import TOGETHER
@@ -179,49 +177,4 @@ def _list_unsupported_shifts(p3m: P3m) -> Iterator[tuple[str, str]]:
             "[aggregation] asks for distances that are kept exactly",
             f"set importance to {INSISTS:g} or less, a number, and alpha to "
             f"{DECIDES:g} or less",
-        )
-
-
-def require_supported_schema(schema: pa.Schema, job: Job) -> None:
-    """Refuse quasi-identifiers of other types, by the schema of the files.
-
-    Raises
-    ------
-    TableError
-        The message has their names.
-    """
-    other = [
-        f"{name!r} ({schema.field(name).type})"
-        for name in job.roles.quasi_identifier
-        if name in schema.names and not _is_known(schema.field(name).type)
-    ]
-    if other:
-        raise TableError(
-            "Quasi-identifiers that are neither numbers, nor dates or times, text, "
-            f"categories or truth values: {', '.join(other)}.",
-            fix=f"give them numbers, or mask the table in parts that fit, {MEMORY}.",
-        )
-
-
-def _is_known(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    date = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
-    return bool(number or date or text or pa.types.is_boolean(kind))
-
-
-def require_records(n: int, k: int) -> None:
-    """Refuse fewer records than one group has.
-
-    Raises
-    ------
-    InfeasibleInputError
-        There are fewer than k.
-    """
-    if k > n:
-        raise InfeasibleInputError(
-            f"k = {k}, but there are only {n} records.",
-            fix="choose a smaller k, or bring more records.",
         )

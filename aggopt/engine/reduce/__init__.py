@@ -1,1 +1,0 @@
-"""Sums over all blocks: moments, certificates, the audit and the manifest."""
