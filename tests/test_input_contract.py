@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -372,9 +373,11 @@ CASES: dict[str, Case] = {
     "l not a whole number": kept(l=2.0),
     "k = 1": lambda _: (frame, job(1)),
     "NaN in a quasi-identifier": holed("income", np.nan, [3, 9]),
-    "NaN in a quasi-identifier, patterns asked": patterned("income", 2),
-    "NaN in a quasi-identifier, filling asked": patterned("income", 2, FILLING),
-    "a quasi-identifier with one value, patterns asked": patterned("income", 39),
+    "NaN in a quasi-identifier, policy patterns": patterned("income", 2),
+    "NaN in a quasi-identifier, policy fill": patterned("income", 2, FILLING),
+    "a quasi-identifier with one present value, policy patterns": patterned(
+        "income", 39
+    ),
     "compatible records reported without patterns": lambda _: (
         frame,
         job(missing={"report_compatible": True}),
@@ -392,9 +395,9 @@ CASES: dict[str, Case] = {
     "numbers with a decimal comma among decimal points": with_file(
         "people.csv", frame.assign(age=["0,5", "1,0"] * 20).to_csv(index=False).encode()
     ),
-    "text that tells most records apart": with_column("age", frame["name"]),
+    "text that is unique in most records": with_column("age", frame["name"]),
     "empty text among names": with_column("age", EMPTY),
-    "empty text among names, patterns asked": with_column(
+    "empty text among names, policy patterns": with_column(
         "age", [None] * 9 + EMPTY[9:], missing=PATTERNS
     ),
     "empty entries in a CSV file": with_file(
@@ -404,8 +407,8 @@ CASES: dict[str, Case] = {
     "missing text, a value of its own": with_column(
         "age", HOLED, attributes={"age": {"missing": "own value"}}
     ),
-    "missing text, filling asked": with_column("age", GAPS, missing=FILLING),
-    "missing text, patterns asked": with_column("age", GAPS, missing=PATTERNS),
+    "missing text, policy fill": with_column("age", GAPS, missing=FILLING),
+    "missing text, policy patterns": with_column("age", GAPS, missing=PATTERNS),
     "whole numbers that are codes": typed([1, 2, 4, 1] * 10, kind="nominal"),
     "codes beyond 64 bits": typed(
         pd.Series([2**64, 2**64 + 1] * 20, dtype=object), kind="nominal"
@@ -423,7 +426,7 @@ CASES: dict[str, Case] = {
         LEVELS, tree=ALIKE, publish="node"
     ),
     "nodes published without a tree": typed_so(publish="node"),
-    "a type for what is no quasi-identifier": lambda _: (
+    "a type for a column that is not a quasi-identifier": lambda _: (
         frame,
         job(attributes={"note": {"kind": "nominal"}}),
     ),
@@ -432,10 +435,10 @@ CASES: dict[str, Case] = {
         LEVELS,
         aggregation={"method": "p3m", "delta": {"attributes": WISHES}},
     ),
-    "numbers published where all are categories": with_column(
+    "a method of numbers, only categories": with_column(
         "age", LEVELS, **age_alone, aggregation=P3M
     ),
-    "categories published where all are numbers": lambda _: (
+    "a method of categories, only numbers": lambda _: (
         frame,
         job(aggregation={"method": "mean", "categories": {}}),
     ),
@@ -457,10 +460,10 @@ CASES: dict[str, Case] = {
         k=5,
         aggregation={"categories": {"method": "frequencies", "slack": 1}},
     ),
-    "tables of categories kept with what is published": with_column(
+    "tables of categories kept with an unmasked column": with_column(
         "age", LEVELS, aggregation={"categories": {**PRICED, "with": ["illness"]}}
     ),
-    "a table kept with what is masked": with_column(
+    "a table kept with a masked column": with_column(
         "age", LEVELS, aggregation={"categories": {**PRICED, "with": ["income"]}}
     ),
     "a table kept with text that hardly two records share": lambda _: (
@@ -481,10 +484,10 @@ CASES: dict[str, Case] = {
         attributes={"age": {"tree": TREE, "publish": "node"}},
         aggregation={"categories": OCCURRING},
     ),
-    "a category that records ask to be far from": with_column(
+    "a category with requested distances": with_column(
         "age", LEVELS, aggregation={"categories": {"method": "wish", "budget": 1.5}}
     ),
-    "a category that all ask alike to be far from, without a budget": with_column(
+    "a category with equal requested distances, without a budget": with_column(
         "age", LEVELS, aggregation={"categories": {"method": "wish"}}
     ),
     "a distance that no two levels have": with_column(
@@ -500,7 +503,7 @@ CASES: dict[str, Case] = {
     "durations": with_column("age", DATES - pd.Timestamp("2019-12-31 23:00")),
     "times of day": with_column("age", [dt.time(i % 24, i) for i in range(40)]),
     'text that spells dates, kind = "date"': typed(DATES.strftime(ISO), kind="date"),
-    "text that spells dates, nothing said": with_column(
+    "text that spells dates, without kind": with_column(
         "age", DATES[:4].strftime(ISO).repeat(10)
     ),
     'text of kind = "date" that spells other things': typed(
@@ -531,21 +534,21 @@ CASES: dict[str, Case] = {
     "a decimal that is a signalling NaN": with_column(
         "note", pd.Series([Decimal("sNaN"), Decimal(2)] * 20, dtype=object)
     ),
-    "text that is no Unicode": with_column(
+    "text that is not Unicode": with_column(
         "note", pd.Series(["a\ud800b"] * 40, dtype=object)
     ),
     "booleans in a quasi-identifier": with_column("age", flags),
     "booleans as numbers": typed(flags, kind="numeric"),
-    "booleans as numbers, rounding asked": with_column(
+    "booleans as numbers, with round_integers": with_column(
         "age", flags, attributes={"age": {"kind": "numeric"}}, **rounding
     ),
     "whole numbers": with_job(),
-    "whole numbers, rounding asked": with_column(
+    "whole numbers, with round_integers": with_column(
         "income", frame["income"].astype(int), **rounding
     ),
     "bounds of a quasi-identifier": bounded(aggregation=SHIFTED),
     "bounds, stretched means": bounded(aggregation=CORRELATED | {"keep": "variance"}),
-    "whole numbers asked for": bounded(integer=True, aggregation=SHIFTED),
+    "whole numbers, with integer = true": bounded(integer=True, aggregation=SHIFTED),
     "originals beyond a bound": with_job(attributes={"age": {"lower": 30}}),
     "a lower bound above the upper": bounded(lower=9, upper=1),
     "bounds of a category": with_column("income", "a", **INCOME),
@@ -620,23 +623,23 @@ CASES: dict[str, Case] = {
     "an SPSS file with codes that are missing": with_table(
         ".sav", UNASKED, missing_ranges={"age": [-9]}
     ),
-    "an SPSS file with codes that are missing, filling asked": with_table(
+    "an SPSS file with codes that are missing, policy fill": with_table(
         ".sav", UNASKED, missing_ranges={"age": [-9]}, sections={"missing": FILLING}
     ),
     "an SPSS file with a text for each code": with_table(
         ".sav", CODED, variable_value_labels={"age": TEXTS}
     ),
     "an SPSS file with a text for some codes": with_table(".sav", **SOME_TEXTS),
-    "an SPSS file with a text for some codes, numbers said": with_table(
+    "an SPSS file with a text for some codes, declared as numbers": with_table(
         ".sav", **SOME_TEXTS, sections={"attributes": {"age": {"kind": "numeric"}}}
     ),
-    "an SPSS file with a text for some codes, names said": with_table(
+    "an SPSS file with a text for some codes, declared as names": with_table(
         ".sav",
         frame.assign(age=[1, 2, 3, 4] * 10),
         variable_value_labels={"age": {1: "low", 2: "high"}},
         sections={"attributes": {"age": {"kind": "nominal"}}},
     ),
-    "an SPSS file with one text for two codes, names said": with_table(
+    "an SPSS file with one text for two codes, declared as names": with_table(
         ".sav",
         frame.assign(age=[1, 2, 3, 4] * 10),
         variable_value_labels={"age": {1: "low", 2: "low"}},
@@ -680,10 +683,10 @@ CASES: dict[str, Case] = {
         "people.csv", spelled("T", "F")
     ),
     "a stratum of fewer than k records": stratified(2, 18),
-    "a stratum of fewer than k records, merging asked": stratified(
+    "a stratum of fewer than k records, small = merge": stratified(
         2, 18, strata={"small": "merge"}
     ),
-    "a stratum of fewer than k records, dropping asked": stratified(
+    "a stratum of fewer than k records, small = drop": stratified(
         2, 18, strata={"small": "drop"}
     ),
     "a stratum with a missing value": stratified(20, spoiled=("note", 1, None)),
@@ -707,7 +710,7 @@ CASES: dict[str, Case] = {
     "strata of one group, the variance of all kept": stratified(
         5, aggregation=STRETCHED, strata={"keep": "overall"}
     ),
-    "what is said of strata, and there are none": with_job(strata={"small": "drop"}),
+    "settings of strata without strata": with_job(strata={"small": "drop"}),
     "a weight of a stratum": stratified(
         20, strata={"small": "merge"}, attributes={"note": {"weight": 2.0}}
     ),
@@ -734,16 +737,16 @@ CASES: dict[str, Case] = {
     "pseudonyms of units whose records are masked": united(
         20, units={"published": "pseudonym"}
     ),
-    "what is said of units, and there are none": with_job(units=OF_UNITS),
+    "settings of units without units": with_job(units=OF_UNITS),
     "units that nothing names, alike in all quasi-identifiers": united(
         20, alike=40, roles=ROLES
     ),
-    "a column of wishes that nothing reads": with_column(
+    "a column of the role wish that nothing reads": with_column(
         "far", 0.1, roles={**ROLES, "wish": ["far"]}, aggregation=P3M
     ),
     "a distance that no release can keep": with_job(aggregation={**P3M, "delta": 1e6}),
     "progress that cannot be called": lambda _: (frame, job(), 3),
-    "an object that is no table": with_job([1, 2]),
+    "an object that is not a table": with_job([1, 2]),
     "an unknown key in the job": lambda _: (frame, job(agregation={})),
     "an unknown solver": with_job(aggregation={"method": "p3m", "solver": "unno"}),
     "P3M with one group": with_job(k=21, aggregation=P3M),
@@ -775,23 +778,23 @@ CASES: dict[str, Case] = {
         frame,
         job(aggregation={"method": "p3m", "keep": "correlation"}),
     ),
-    "a table of what is kept": lambda _: (
+    "keep as a table": lambda _: (
         frame,
         job(aggregation=keeping(covariance=["age"], mean=["income"])),
     ),
-    "a table of what is kept, a name that is no number": lambda _: (
+    "keep as a table, a name that is not a number": lambda _: (
         frame,
         job(aggregation=keeping(covariance=["age", "incom"])),
     ),
-    "a table of what is kept, a name left out": lambda _: (
+    "keep as a table, a name left out": lambda _: (
         frame,
         job(aggregation=keeping(covariance=["age"])),
     ),
-    "a table of what is kept, a name twice": lambda _: (
+    "keep as a table, a name twice": lambda _: (
         frame,
         job(aggregation=keeping(covariance=["age", "income"], variance=["age"])),
     ),
-    "a table of what is kept, of attributes in two blocks": lambda _: (
+    "keep as a table, of attributes in two blocks": lambda _: (
         frame,
         job(**ranking, **blockwise, aggregation=keeping(covariance=["age", "income"])),
     ),
@@ -851,15 +854,15 @@ CASES: dict[str, Case] = {
     "k to 2k - 1 records, in blocks": with_job(
         **ranking, privacy={"k": 21, "scope": "blocks"}
     ),
-    "individual ranking, k on the combination promised": with_job(**ranking),
-    "individual ranking, k in each block promised": with_job(**ranking, **blockwise),
+    "individual ranking, k on the combination required": with_job(**ranking),
+    "individual ranking, k in each block required": with_job(**ranking, **blockwise),
     "individual ranking of one quasi-identifier": with_job(**ranking, **age_alone),
     "a weight beyond floats": typed_so(weight=1e308),
     "a weight of an attribute that is grouped by itself": with_job(
         **age_alone, attributes={"age": {"weight": 2.0}}
     ),
-    "blocks, k on the combination promised": grouped([["age"], ["income"]]),
-    "blocks, k in each block promised": grouped([["age"], ["income"]], **blockwise),
+    "blocks, k on the combination required": grouped([["age"], ["income"]]),
+    "blocks, k in each block required": grouped([["age"], ["income"]], **blockwise),
     "correlated attributes, all in one block": grouped({"correlation": 0.0}),
     "correlated attributes, in several blocks": grouped({"correlation": 1.0}),
     "univariate for several attributes together": with_job(
@@ -888,9 +891,9 @@ CASES: dict[str, Case] = {
     "a privacy model of yours, kept by merging": kept(own=several),
     "a privacy model of yours that nothing keeps": promised(own=several),
     "a privacy model of yours that returns a number": kept(own=lambda values: 1),
-    "a name that is no privacy model of yours": kept(own="sevral"),
-    "a promise of l that the partition does not guarantee": promised(l=2),
-    "a promise of t that the partition does not guarantee": promised(t=0.2),
+    "an unknown name of a privacy model of yours": kept(own="sevral"),
+    "a requirement of l that the partition does not guarantee": promised(l=2),
+    "a requirement of t that the partition does not guarantee": promised(t=0.2),
     "l and t, kept by merging": kept(l=2, t=0.2, distance="equal"),
     "l and no confidential attribute": with_job(
         privacy={"k": 3, "l": 2}, roles=nothing_confidential
@@ -908,31 +911,33 @@ CASES: dict[str, Case] = {
     "a truth value in an order, values that are truth values": kept(
         illness=flags, t=0.2, order=[False, True]
     ),
-    "an order that names what is no value": kept(t=0.2, order=["flu", float("nan")]),
-    "an order that names what is missing": kept(t=0.2, order=["flu", "NA"]),
-    "a name in a tree that is no plain value": kept(
+    "an order with a name that is not a value": kept(
+        t=0.2, order=["flu", float("nan")]
+    ),
+    "an order with a name for missing values": kept(t=0.2, order=["flu", "NA"]),
+    "a name in a tree that is not a plain value": kept(
         t=0.2, distance="hierarchical", tree={"ill": [pd.Timestamp(0)]}
     ),
     "dates, t by the ordered distance": kept(illness=days, t=0.2),
     "dates, t by the equal distance": kept(illness=days, t=0.2, distance="equal"),
-    "confidential values of several types, l promised": kept(
+    "confidential values of several types, l required": kept(
         illness=[1, "flu"] * 20, l=2
     ),
-    "text that may stand for what is missing, l promised": kept(
+    "text that may mean a missing value, l required": kept(
         illness=["unknown", "-"] * 20, l=2
     ),
-    "missing confidential values, l or t promised": kept(illness=holed_illness, l=2),
+    "missing confidential values, l or t required": kept(illness=holed_illness, l=2),
     "missing confidential values, a value of their own": kept(
         illness=holed_illness, l=2, t=0.2, distance="equal", missing="own value"
     ),
-    "a constant confidential attribute, t promised": kept(
+    "a constant confidential attribute, t required": kept(
         illness="flu", t=0.2, distance="equal"
     ),
-    "a constant confidential attribute, l promised": kept(illness="flu", l=2),
+    "a constant confidential attribute, l required": kept(illness="flu", l=2),
     "an unknown confidential attribute under [privacy]": with_job(
         privacy={"k": 3, "l": 2, "confidential": {"ilness": {}}}
     ),
-    "fewer than 2k records, t promised": kept(k=21, t=0.2, distance="equal"),
+    "fewer than 2k records, t required": kept(k=21, t=0.2, distance="equal"),
     "a largest risk below that of one group": with_job(privacy={"k": 3, "risk": 0.02}),
     "a largest, an average risk and a linkage that hold": with_job(
         privacy={"k": 3, "risk": 0.34, "average_risk": 0.34, "linkage": 0.34}
@@ -952,10 +957,10 @@ CASES: dict[str, Case] = {
     "sampling weights that are masked": with_risk(weight="income"),
     "the role weight": surveyed(EVEN),
     "the role weight, dropped": surveyed(EVEN, weights={"published": "drop"}),
-    "the role weight, published as it is": surveyed(
+    "the role weight, published unchanged": surveyed(
         np.resize([1.0, 2.0], 40), weights=AS_IS
     ),
-    "the role weight, published as it is, of too few records each": surveyed(
+    "the role weight, published unchanged, of too few records each": surveyed(
         EVEN, weights=AS_IS
     ),
     "weights below zero": surveyed(np.where(np.arange(40) < 24, -1.0, 1.0)),
@@ -969,7 +974,7 @@ CASES: dict[str, Case] = {
     "one record with most of the weight": surveyed(
         np.where(np.arange(40) < 1, 1e3, 1.0)
     ),
-    "what is said of weights, and there are none": with_job(weights=AS_IS),
+    "settings of weights without weights": with_job(weights=AS_IS),
     "weights, values of quasi-identifiers missing": surveyed(
         EVEN, UNTOLD, missing={"policy": "fill"}
     ),
@@ -990,16 +995,16 @@ CASES: dict[str, Case] = {
     "a target of attribution that is not published": with_risk(target=["name"]),
     "the groups of an earlier release": in_groups(KEY),
     "the groups of a release of other records": in_groups([*KEY[:1], *KEY[-3:]]),
-    "the groups of a file that is no private key": in_groups(["age", "3"]),
+    "the groups of a file that is not a private key": in_groups(["age", "3"]),
     "the groups of a release that left records out": in_groups([*KEY[:39], ",", ","]),
-    "a wave of which one record is gone": in_waves(frame.iloc[1:]),
+    "a wave without one record": in_waves(frame.iloc[1:]),
     "a wave with one new record": in_waves(
         pd.concat([frame, frame.tail(1).assign(name="New")])
     ),
     "a wave with one changed value": in_waves(
         frame.assign(income=frame["income"].where(np.arange(40) > 0, 1.0))
     ),
-    "a wave of which one record is gone, others held back": in_waves(
+    "a wave without one record, others held back": in_waves(
         frame.iloc[1:], changes="hold back"
     ),
     "a person key that is published, in the groups of an earlier release": in_groups(
@@ -1010,8 +1015,8 @@ CASES: dict[str, Case] = {
 
 def documented() -> dict[str, tuple[str, str]]:
     page = DOCUMENT.read_text("utf-8").split("\n## ")[0]
-    rows = [line for line in page.splitlines() if "|" in line]
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+    rows = re.findall(r"^\| (?!Input ).*", page, re.MULTILINE)
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     return {name: (outcome, says) for name, outcome, says in cells}
 
 
@@ -1061,16 +1066,14 @@ HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
         out["income"].isna()[into["income"].isna()].all()
     ),
     "masked, as booleans": lambda _, out: out["age"].dtype == bool,
-    "masked, as it is spelled": levels_alone,
+    "masked, spelling kept": levels_alone,
     "masked, as floats": lambda _, out: out["age"].dtype == float,
     "masked, as dates": lambda into, out: (
         out["age"].dtype == into["age"].dtype
         and {*map(type, out["age"])} == {*map(type, into["age"])}
     ),
     "masked, as whole numbers": lambda into, out: out["age"].dtype == into["age"].dtype,
-    "masked, kept as it is": lambda into, out: (
-        out["age"].tolist() == into["age"].tolist()
-    ),
+    "masked, unchanged": lambda into, out: out["age"].tolist() == into["age"].tolist(),
     "masked, k in each block": lambda _, out: smallest(out) < 3,
     "masked, l and t": lambda into, out: (
         smallest(out) >= 3

@@ -418,7 +418,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "fewer records than k": ({"k": 50}, X, None),
     "a table whose audit fails": ({}, X, None),
     "a setting that is a parameter itself": ({"settings": {"method": "p3m"}}, X, None),
-    "settings that are no map": ({"settings": ["keep"]}, X, None),
+    "settings that are not a map": ({"settings": ["keep"]}, X, None),
     "an unknown way with records that were not fitted": (
         {"unseen": "nearst"},
         X,
@@ -426,7 +426,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     ),
     "the records that were fitted, in another order": ({}, X, SHUFFLED),
     "records that were not fitted": ({}, X, NEW),
-    "records that were not fitted, the nearest asked for": (
+    "records that were not fitted, with the nearest rows": (
         {"unseen": "nearest"},
         X,
         NEW,

@@ -71,7 +71,7 @@ class Risk(Section):
             require_known("column that is not masked", name, allowed)
         for name in self.target:
             require_known(
-                "column that is published as it is",
+                "column that is published unchanged",
                 name,
                 (*roles.confidential, *roles.other),
             )

@@ -248,7 +248,7 @@ CASES = {  # by the row of the page: words on the command line, and the file
     "an object that the file does not have": (["mine.py:shares"], FILE),
     "a function of no kind": (["mine.py:helper"], FILE),
     "a file with nothing of a kind": (["bare.py"], "x = 3"),
-    "a job beside a file of code": (["mine.py", "job.toml"], FILE),
+    "a job together with a file of code": (["mine.py", "job.toml"], FILE),
     "a table without a job": (["people.csv"], ""),
     "an exception without a reason": (["no.py"], EXCUSED % (LAW, " ")),
     "an exception to a law that there is not": (
@@ -259,7 +259,7 @@ CASES = {  # by the row of the page: words on the command line, and the file
 
 
 def rows():
-    part = DOCUMENT.read_text("utf-8").split("## Code that is held to laws\n")[1]
+    part = DOCUMENT.read_text("utf-8").split("## Code tested against laws\n")[1]
     found = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", part, re.MULTILINE)
     return {name: (outcome, says) for name, outcome, says in found[1:]}
 

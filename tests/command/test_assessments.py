@@ -277,8 +277,8 @@ CASES = {  # by the row of the page: words on the command line
     "a formula that runs code": ("utility", *LOOK, "--model", "w ~ I(age.sum())"),
     "a formula that cannot be read": ("utility", *LOOK, "--model", "w ~ ("),
     "a stratum that is masked": ("utility", *LOOK, "--strata", "age"),
-    "two releases in the same groups": ("compare", "masked.csv", "again.csv", *OF),
-    "two releases in other groups": ("compare", "masked.csv", "other.csv", *OF),
+    "two releases with equal groups": ("compare", "masked.csv", "again.csv", *OF),
+    "two releases with other groups": ("compare", "masked.csv", "other.csv", *OF),
     "releases of different tables": ("compare", "masked.csv", "shorter.csv", *OF),
     "releases of different tables, by an identifier": (
         *("compare", "masked.csv", "shorter.csv", *OF),
@@ -300,9 +300,7 @@ CASES = {  # by the row of the page: words on the command line
 
 
 def rows() -> dict[str, tuple[str, str]]:
-    part = DOCUMENT.read_text("utf-8").split("## Releases that are looked at again\n")[
-        1
-    ]
+    part = DOCUMENT.read_text("utf-8").split("## Review of releases\n")[1]
     part = part.split("\n## ")[0]
     found = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", part, re.MULTILINE)
     return {name: (outcome, says) for name, outcome, says in found[1:]}

@@ -64,10 +64,10 @@ CASES = {
     "a privacy model of the user's": beside(
         "a", privacy={"own": differing, "repair": "merge"}
     ),
-    "the same with `whole`, of more than 20,000,000 records": beside(
+    "a privacy model with `whole`, of more than 20,000,000 records": beside(
         "a", privacy={"own": told, "repair": "merge"}
     ),
-    "the same, of a function that no module has": beside(
+    "a privacy model, a function that no module has": beside(
         "a", privacy={"own": lambda values: True, "repair": "merge"}
     ),
     "levels of confidential text": beside(
@@ -76,10 +76,10 @@ CASES = {
     ),
     "strata": beside(noted(), **WITHIN),
     "strata of fewer than k records": beside(noted("c", "c"), **WITHIN),
-    "the same, to be left out": beside(
+    "strata of fewer than k records, left out": beside(
         noted("c", "c"), **WITHIN, strata={"small": "drop"}
     ),
-    "the same, to be merged": beside(
+    "strata of fewer than k records, merged": beside(
         noted("c", "c"), **WITHIN, strata={"small": "merge"}
     ),
     "a missing stratum": beside(noted(None), **WITHIN),
@@ -89,7 +89,7 @@ CASES = {
     "sampling weights": beside(np.arange(60.0) + 9, **WEIGHED),
     "a weight of 0": beside(np.arange(60.0), **WEIGHED),
     "a weight that is most of all": beside(HEAVY, **WEIGHED),
-    "weights that are published as they are": beside(
+    "weights that are published unchanged": beside(
         np.ones(60), **WEIGHED, weights={"published": "as is"}
     ),
     "a category among quasi-identifiers": beside(noted(), **TOWNS),
@@ -101,12 +101,12 @@ CASES = {
         [f"note {i}" for i in range(60)], **TOWNS
     ),
     "a missing name": beside(noted(None), **TOWNS),
-    "the same, to be filled": beside(noted(None), **TOWNS, missing={"policy": "fill"}),
+    "a missing name, filled": beside(noted(None), **TOWNS, missing={"policy": "fill"}),
     "a category, and weights": beside(
         noted(),
         roles={**TOWNS["roles"], "other": ["height"], "weight": ["income"]},
     ),
-    "the same, to be as frequent as before, to the last digit": beside(
+    "a category, and weights, with exact frequencies": beside(
         noted(),
         roles={**TOWNS["roles"], "other": ["height"], "weight": ["income"]},
         aggregation={"method": "mean", "categories": EXACT},
@@ -120,7 +120,7 @@ CASES = {
     "missing numbers, filled within strata": holed(
         noted(), **WITHIN, missing={"policy": "fill"}
     ),
-    "the same, in one stratum almost all": holed(
+    "missing numbers, filled within strata, in one stratum almost all": holed(
         np.where(np.arange(60) < 8, "a", "b"), **WITHIN, missing={"policy": "fill"}
     ),
     "missing numbers, their covariance kept": holed(
@@ -141,7 +141,7 @@ CASES = {
 }
 
 
-TABLE = rows_of("Folders that an engine masks")
+TABLE = rows_of("Folders for an engine")
 
 
 def test_the_page_and_the_tests_list_the_same_folders():

@@ -472,11 +472,11 @@ CASES = {
     "codes with zeros in front": entries(*NUMBERS[:-1], "007"),
     "codes with zeros in front, numbers by the job": entries("007", job=job()),
     "codes with zeros at the end": entries("250.1", "250.10"),
-    "codes with zeros at the end, said to be numbers": entries(
+    "codes with zeros at the end, declared as numbers": entries(
         "250.1", "250.10", numbers=["age"]
     ),
-    "numbers that are said to be such, and no column": entries("1", numbers=["year"]),
-    "words among what is said to be numbers": entries("1", "x", numbers=["age"]),
+    "a column declared as numbers that does not exist": entries("1", numbers=["year"]),
+    "words in a column declared as numbers": entries("1", "x", numbers=["age"]),
     "a number beyond all floats": entries("1e400", "2.5"),
     "a number beyond all floats, and the job masks it": entries(
         "1e400", "2.5", "-1E+309", job=job()
@@ -492,15 +492,13 @@ CASES = {
     "truth values spelled TRUE and FALSE": entries("TRUE", "FALSE"),
     "truth values spelled in two ways": entries("TRUE", "false"),
     "dates": entries("2020-12-31", "2021-01-01"),
-    "dates, and the job masks them as such": entries(
-        "2020-12-31", job=job(age={"kind": "date"})
-    ),
+    "dates that the job masks": entries("2020-12-31", job=job(age={"kind": "date"})),
     "empty entries, NA and their like": entries(*NUMBERS, "", "NA"),
     "nothing in a column": entries(*[""] * 40),
     "lines of unequal length": entries(*NUMBERS, "1,2"),
     "a quote that is never closed": entries(*NUMBERS, '"1'),
     "entries that span lines": entries(*TWO),
-    "entries that span lines, said to": entries(*TWO, multiline=True),
+    "entries that span lines, with multiline": entries(*TWO, multiline=True),
     "an encoding other than UTF-8": raw(b"id,age\n\xe4,1\n"),
     "duplicate names of columns": raw(b"age,age\n1,2\n"),
     "a column without a name": raw(b"id,\n1,2\n"),
@@ -514,16 +512,16 @@ CASES = {
     ),
     "a header line alone": raw(b"id,age"),
     "a file that is not there": lambda folder: folder / "none.csv",
-    "files that are no CSV": mixed,
-    "a folder that is there": taken,
+    "files that are not CSV": mixed,
+    "a folder that exists": taken,
     "a column in no role of the job": no_role,
     "a job, and a separator": entries(*NUMBERS, job=job(), separator=","),
-    "a separator that is none": entries(*NUMBERS, separator=":"),
+    "an impossible separator": entries(*NUMBERS, separator=":"),
     "a record longer than a block": entries(*NUMBERS, "1" * 300),
 }
 
 
-TABLE = rows_of("CSV files that become Parquet")
+TABLE = rows_of("Conversion of CSV files")
 
 
 def test_the_document_and_the_tests_list_the_same_inputs():

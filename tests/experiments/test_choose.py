@@ -284,7 +284,7 @@ CASES = {
     "an unknown statistic": {"keep": ["varience"]},
     "a setting that the aggregation has not": {"alpha": [0.2]},
     "k not a whole number": {"k": [3, 3.5]},
-    "a share that is none": {"k": [3], "at_most": 10},
+    "an impossible share": {"k": [3], "at_most": 10},
     "an unknown loss": {"k": [3], "loss": "sse"},
     "a table that cannot be read": {"k": [3], "table": "none.csv"},
     "k above n / 2, means": {"k": [13]},
@@ -296,7 +296,7 @@ CASES = {
 }
 
 
-TABLE = rows_of("Jobs that are chosen between")
+TABLE = rows_of("Choice between jobs")
 
 
 def test_the_document_and_the_tests_list_the_same_inputs():

@@ -194,7 +194,7 @@ def test_what_is_kept_with_categories_is_named_once_and_published_as_it_is():
     with pytest.raises(UnknownNameError) as unknown:
         beside("sax")
     assert unknown.value.problem.startswith(
-        "No column that is published as it is is called 'sax'"
+        "No column that is published unchanged is called 'sax'"
     )
     with pytest.raises(JobError, match=r"^'each': .* 20 different values among 20"):
         beside("each", frame=FRAME.assign(each=[f"n{j}" for j in range(20)]))

@@ -159,7 +159,7 @@ def test_a_weight_that_is_not_published_needs_the_key(folder, tmp_path) -> None:
 REFUSED = {
     "a stratum that is masked": (
         {"strata": ["age"]},
-        "No column that is published as it is is called 'age'.",
+        "No column that is published unchanged is called 'age'.",
     ),
     "a weight that is masked": (
         {"weight": "age"},

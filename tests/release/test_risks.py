@@ -329,7 +329,7 @@ SAID = {
     "no column as unit": ({"unit": ["town"]}, "not masked is called 'town'"),
     "an identifier as target": (
         {"target": ["name"]},
-        "published as it is is called 'name'",
+        "published unchanged is called 'name'",
     ),
     "one column twice": (
         {"weight": "w", "unit": ["w"]},

@@ -99,15 +99,15 @@ class ConversionSummary:
                 )
             if column.coded:
                 yield (
-                    f"{column.name!r} is text: numbers would not tell how some entries "
-                    "are spelled (01, 1.10 beside 1.1, 1E5, many digits, blanks "
+                    f"{column.name!r} is text: numbers would lose the spelling of some "
+                    "entries (01, 1.10 beside 1.1, 1E5, many digits, blanks "
                     "around). If it is to have numbers, name it: --numbers, or "
                     "numbers=[...]."
                 )
             if column.respelled:
                 yield (
-                    f"{column.name!r} is numbers, as the job masks it, which do not "
-                    "tell how some entries are spelled (01, 1.10 beside 1.1, 1E5, many "
+                    f"{column.name!r} is numbers, as the job masks it, which lose "
+                    "the spelling of some entries (01, 1.10 beside 1.1, 1E5, many "
                     "digits, blanks around). If they are codes, say so: kind = "
                     f'"nominal" under [attributes], for {column.name!r}.'
                 )

@@ -161,7 +161,7 @@ def read_response(table: Table, job: Job) -> Floats:
     name = job.aggregation.keep.formula[0]  # type: ignore[attr-defined]
     roles = job.roles
     published = (*roles.confidential, *roles.other)
-    require_known("column that is published as it is", name, published)
+    require_known("column that is published unchanged", name, published)
     values = Values.of(table.frame[name], make_entry_reader(job.input.decimal))
     wrong = values.count(lambda value: not _is_number(value))
     if wrong:

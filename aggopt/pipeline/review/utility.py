@@ -64,7 +64,7 @@ def measure_utility_of(
     weight = weight or next(iter(roles.weight), None)
     strata = strata or roles.stratum
     for name in strata:
-        require_known("column that is published as it is", name, plain)
+        require_known("column that is published unchanged", name, plain)
     if weight is not None:
         unmasked = (*roles.identifier, *plain, *roles.weight)
         require_known("column that is not masked", weight, unmasked)

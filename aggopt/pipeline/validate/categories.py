@@ -266,7 +266,7 @@ def require_cross_table_columns(job: Job, table: Table) -> None:
                 "with is for columns that are published as they are.",
             )
         if name not in plain:
-            raise UnknownNameError("column that is published as it is", name, plain)
+            raise UnknownNameError("column that is published unchanged", name, plain)
     beside = read_cross_table_columns(table, job)
     for name in beside.columns:
         with naming(repr(name)):
