@@ -28,12 +28,11 @@ from aggopt.job import (
     Units,
 )
 from aggopt.job._privacy import Privacy, Repairing, Treatment
-from aggopt.job._section import Input, Output
+from aggopt.job._section import Input, Output, Risk
 from aggopt.job._sections import Sampling
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.engine_section import Engine
 from aggopt.job.measures_section import Measures
-from aggopt.job.risk_section import Risk
 from aggopt.job.roles import Roles
 from aggopt.partition import PARTITIONERS
 from aggopt.privacy.models.dissimilarity import DissimilaritySettings

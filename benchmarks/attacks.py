@@ -23,7 +23,7 @@ from aggopt import partition
 from aggopt.command.demo import load_patients
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.release.order import Order
+from aggopt.release.release import Order
 
 N = 400
 CENT = 0.01

@@ -165,7 +165,7 @@ class TickingClock:
 def ticking(monkeypatch):
     """Replace the clock of the package, so that time limits ask no machine."""
     clock = TickingClock(1e-3)
-    monkeypatch.setattr("aggopt.core.compile_time.time", clock)
+    monkeypatch.setattr("aggopt.core.deadline.time", clock)
     return clock
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from aggopt import Job
 from aggopt.aggregate import AGGREGATORS
 from aggopt.command.cli import app
-from aggopt.job._unknown_key import list_methods
+from aggopt.job._refusal import list_methods
 from aggopt.job.earlier_section import KEPT
 from aggopt.models import MODELS
 from aggopt.partition import PARTITIONERS

@@ -37,8 +37,7 @@ from aggopt.errors import (
     UntrustedCodeError,
 )
 from aggopt.pipeline import mask as pipeline
-from aggopt.sklearn import Microaggregator, expected_failed_checks
-from aggopt.sklearn._fitted import hash_table_rows
+from aggopt.sklearn import Microaggregator, expected_failed_checks, hash_table_rows
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 NEW = np.random.default_rng(1).normal(size=(9, 3))

@@ -28,7 +28,7 @@ from aggopt.aggregate.kept_statistics import (
     standardise_response,
 )
 from aggopt.aggregate.registry import Aggregator
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.record_weights import (
     check_weights,
     multiply_by_weights,

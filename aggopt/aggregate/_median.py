@@ -13,7 +13,7 @@ from aggopt.aggregate.aggregation import (
     read_float_records,
 )
 from aggopt.aggregate.registry import Aggregating, Aggregator
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.record_weights import (
     check_weights,
     multiply_by_weights,

@@ -9,7 +9,7 @@ import numpy as np
 from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.bounds import Bounds
 from aggopt.aggregate.shifted_means import ShiftOptions, solve_shift
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64

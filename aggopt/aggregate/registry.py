@@ -16,8 +16,7 @@ from aggopt.aggregate.aggregation import (
 )
 from aggopt.aggregate.categories.registry import CATEGORY_AGGREGATORS, CategorySection
 from aggopt.aggregate.joint_aggregation import VARIANCE
-from aggopt.core.compile_time import compile_time
-from aggopt.core.deadline import Progress
+from aggopt.core.deadline import Progress, compile_time
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Method, Registry, require_arguments

@@ -8,8 +8,7 @@ import numpy as np
 
 from aggopt.aggregate.aggregation import get_column
 from aggopt.algorithms.stiefel.run import solve_separately, stack_optima
-from aggopt.core.compile_time import compile_time
-from aggopt.core.deadline import LONGEST
+from aggopt.core.deadline import LONGEST, compile_time
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, UnknownNameError, naming

@@ -22,8 +22,7 @@ from aggopt.aggregate.aggregation import (
 from aggopt.aggregate.joint_aggregation import CONSTANT
 from aggopt.aggregate.registry import Aggregating, Aggregator
 from aggopt.aggregate.shifted_means import FEASIBLE
-from aggopt.core.compile_time import compile_time
-from aggopt.core.deadline import require_progress
+from aggopt.core.deadline import compile_time, require_progress
 from aggopt.core.plugins.section import UserMethodSection, split_settings
 from aggopt.core.registry import Registry
 from aggopt.core.section import SolverSection

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.memory import require_memory
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats

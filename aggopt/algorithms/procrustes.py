@@ -7,7 +7,7 @@ prove them optimal: see `aggopt.models.covariance_mean`.
 from collections.abc import Mapping
 from typing import Any
 
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.models import covariance_mean as model
 from aggopt.solvers.certificate import Answer, Status
 from aggopt.solvers.solver import Solver

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.models import univariate as model
 from aggopt.solvers.certificate import Answer, Status
 from aggopt.solvers.solver import Solver

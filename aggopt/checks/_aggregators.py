@@ -11,7 +11,7 @@ import numpy.typing as npt
 from aggopt.aggregate import Aggregation, Aggregator
 from aggopt.aggregate.registry import OwnAggregator
 from aggopt.checks.law import list_laws, not_tried, require, require_refusal
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.plugins.loading import find_origin
 from aggopt.core.types import F64, I64
 from aggopt.errors import JobError, TableError

@@ -19,7 +19,7 @@ from aggopt.checks._records import (
     make_normal_records,
 )
 from aggopt.checks.law import list_laws, not_tried, require, require_refusal
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.record_weights import compute_sse
 from aggopt.core.types import F64, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.checks._records import UNIT, build_requirement, iter_partitions, make_people
 from aggopt.checks.law import list_laws, not_tried, require
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.record_weights import compute_sse
 from aggopt.core.types import F64, I64, Labels
 from aggopt.partition import Partition, mdav

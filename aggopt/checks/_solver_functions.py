@@ -18,7 +18,7 @@ from aggopt.checks.law import (
     require_refusal,
     send_interrupt,
 )
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.plugins.loading import find_origin
 from aggopt.errors import AggoptError

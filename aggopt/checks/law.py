@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NoReturn
 
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.html import HtmlFields
 
 

@@ -16,7 +16,7 @@ from rich.segment import Segment
 from aggopt.command.interrupt import RELEASED, interrupts
 from aggopt.command.log import log
 from aggopt.command.progress import Bar, Steps, print_lines
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.html import render_text_table, wrap_lines
 from aggopt.core.text_formats import format_json
 

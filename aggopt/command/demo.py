@@ -100,7 +100,7 @@ def draw_demo(
 ) -> None:
     """Draw each attribute's original values against its masked ones, one panel each."""
     from aggopt.release.figures.figure import label_axes, make_panels
-    from aggopt.release.figures.records import draw_against
+    from aggopt.release.figures.release_pictures import draw_against
 
     figure, grid = make_panels(len(names), across=len(names), wide=3.2, high=3.4)
     for j, (panel, name) in enumerate(zip(grid, names, strict=True)):

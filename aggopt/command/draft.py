@@ -1,18 +1,24 @@
 """A job for a table that was inspected: complete but for your decisions."""
 
+import json
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from textwrap import wrap
-from typing import Any
+from shlex import quote
+from textwrap import indent, wrap
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import pyarrow as pa
+from pydantic.fields import FieldInfo
 
+from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.command.check_parts import list_engine_obstacles
 from aggopt.command.collect_errors import Obstacle, drop_columns, find_obstacles
 from aggopt.command.missing_policies import FILLED, REFUSED, Policy, propose_policy
 from aggopt.command.proposal import (
+    COLUMN,
     WIDTH,
     Proposal,
     add_comment,
@@ -20,20 +26,290 @@ from aggopt.command.proposal import (
     format_types,
     propose_roles,
 )
-from aggopt.command.template import render_template
 from aggopt.core.column_names import require_no_numbers
 from aggopt.core.plural import plural
+from aggopt.core.registry import Method
 from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.data.context.structure import Structure
 from aggopt.data.formats.csv_check import UTF_8
-from aggopt.data.formats.registry import has_text_entries
+from aggopt.data.formats.registry import find_release_suffix, has_text_entries
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
 from aggopt.data.readers.csv_dialect import sample_with_dialect
-from aggopt.data.readers.sample import Sample
+from aggopt.data.readers.read import Sample
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import TableError, name_sections
 from aggopt.job import Input, Job
 from aggopt.job.engine_section import Engine
+from aggopt.partition.registry import PARTITIONERS, AttributeUse
+from aggopt.privacy.model import REQUIREMENTS
+from aggopt.repair.registry import REPAIRS
+
+_TEXT = """\
+# What aggopt does with {file}. Edit it, then run
+#     aggopt check {file} {job}
+#     aggopt mask {file} {job} --out masked{ending}
+{state}
+
+[roles]
+# List each column once: aggopt refuses a column in no list. The comments say what it
+# found in {records} records. It proposes to mask whatever others may know of a person.
+# Move to confidential what others do not know; l or t under [privacy] protects it.
+{roles}
+{types}
+# [attributes.NAME]        # what the type of a quasi-identifier does not say
+# kind = "nominal"         # whole numbers that are codes; or "numeric": true as 1; or
+#                          "date": text such as 2020-12-31 or 2020-12-31 23:59
+# format = "%d.%m.%Y"      # text that spells dates as 31.12.2020; published so, too
+# order = ["low", "middle", "high"]
+# tree = {{ care = ["nurse", "doctor"], craft = ["smith"] }}  # or an ARX file's path
+# publish = "leaf"         # of a tree also "node", or "ancestor": true of all
+# weight = 1.0             # by which its distances are multiplied
+# missing = "own value"    # one more level; left out, [missing] decides
+# lower = 0                # of a number: the least that may be published; upper alike
+# integer = true           # publish whole numbers
+# rare = "avoid"           # of categories: publish none that fewer than k originals
+#                          have; or "publish", if most entries are of such
+
+[missing]
+{missing}
+# quasi-identifiers that are missing: "refuse"; or "patterns": published as missing,
+# groups of records that miss the same; or "fill": what the group publishes, too
+# report_compatible = true # of patterns: count as if a hole were anything, too
+
+# [strata]                 # where [roles] has a stratum, as region and sex
+# small = "refuse"         # those of fewer than k records; or "merge", each with the
+#                          nearest, also by an order or a tree under [attributes.NAME];
+#                          or "drop": left out of the release
+# keep = "stratum"         # means, variances, ... of each; or "overall"
+# jobs = 1                 # processes that share the strata
+
+# [units]                  # where [roles] has a unit, as the number of a household
+# attributes = ["income"]  # quasi-identifiers, where each is the same in a unit: masked
+#                          once for each; of others groups hold records of k units,
+#                          and k is of each kind, under [privacy]: scope = "blocks"
+# published = "drop"       # or "pseudonym": a number of its own for each unit
+
+# [weights]                # where [roles] has a weight, as a survey's sampling weight
+# published = "group mean" # or "drop"; or "as is", and groups lie within equal weights
+# dominance = 0.6          # no record has more of the weight of its group
+
+[privacy]
+{of_k}
+# dominance = 0.7        # a note counts groups in which one record has more of a sum
+# risk = 0.09            # largest risk of a record, 1 / records of its combination
+# average_risk = 0.05    # average of these risks: combinations / records
+# linkage = 0.1          # share of records that a one-to-one linkage finds, at most
+# Of each confidential attribute, among records that share what is published:
+{of_values}
+# What keeps all these:
+{of_repairs}
+# [privacy.confidential.NAME]             # for one attribute
+# order = ["low", "middle", "high"]       # ordered distance on text
+# tree = {{ lung = ["asthma", "flu"], heart = ["attack"] }}  # hierarchical distance
+# levels = 20                             # l counts levels of a number, not values
+# missing = "own value"                   # what is missing is one more value
+# alike = "different"                     # A and a are two values, as are alleles
+
+[partition]
+# Left out, or "recommended", it is the one that suits the table's size; or one of:
+{of_partitions}
+attributes = "together"  # which quasi-identifiers are grouped together, or
+#         "one by one"            each by itself
+#         [["a", "b"], ["c"]]     blocks of names
+#         {{ correlation = 0.5 }}   blocks whose every pair is correlated so much
+# weights = "variance"   # or "range": distances of categories and numbers as Gower's
+# More than one block loses less and protects less: a record may be unique with its
+# combination of quasi-identifiers, and k needs scope = "blocks".
+# Leave the line "attributes" out with {each_by_itself}, which has each by itself.
+# A method that is named may have settings; as they are where left out:
+{of_settings}
+#                          ("sae": absolute error, "maxdist": widest range,
+#                          "integer": where whole numbers will be published;
+#                          initial: the method that makes the groups to set out from;
+#                          labels of your own go in Python, as initial_labels)
+# keep_groups = "earlier.private.csv"  # in place of a method: the groups of an earlier
+#                          release of the same records in the same order; or of those
+#                          whom earlier = "FILE" and person = "NAME" of both name;
+#                          or lists of the keys and tables of all earlier releases
+# changes = "refuse"     # of that person: fewer than k who went, came or changed in a
+#                          group; or "hold back" records, or "merge" at the least loss
+# time_limit = 120       # seconds: stop then, with the best so far; where none are
+#                          named, optimal stops after 600
+# solver = "highs"       # of "optimal"; of one attribute: "dynamic", "cvxpy:highs", ...
+# options = {{}}           # of the solver, by its own names
+
+[aggregation]
+{of_aggregations}
+# [aggregation.categories] # of quasi-identifiers that are categories
+{of_categories}
+
+# [risk]                 # measured beside: sums in the manifest, records in the key
+# weight = "w"           # how many of the population each record stands for
+# unit = ["household"]   # whose risk is that anybody of it is found
+# target = ["illness"]   # how often a group gives a confidential value away
+# suda = 3               # who is special by up to 3 quasi-identifiers
+
+# [measures]
+# largest_loss = 0.8     # mask refuses to lose more (IL); left out, a note says so
+
+[input]
+separator = {separator}          # of a CSV file; the release is written with it too
+decimal = {decimal}            # "." or ","
+encoding = {encoding}       # or "cp1252", "latin-1"; the release is UTF-8 all the same
+multiline = false        # true: entries may span lines (stray quotes can hide records)
+
+[output]
+shuffle = true           # the order of records can identify persons
+# seed = 1               # the same order each time one release is written
+round_integers = false   # true: whole numbers stay whole
+digits = 6               # of an attribute's standard deviation, in published values; or
+#                          "full"; or, in its place, decimals = 2 for all attributes
+# encoding = "utf-8"       # of a CSV file that is written; or "cp1252", "latin-1"
+
+{of_engine}
+# block = 100_000          # records that are partitioned together, about
+# jobs = 1                 # of local: processes
+# workers = 2              # of dask: processes that are started here; or, in its place,
+# scheduler = "tls://HOST:8786"  # one that runs
+# insecure = false         # true: one that others can listen to, in a network of yours
+# work = "/scratch/me"     # for files in between, which hold originals; beside the
+#                          output where left out
+# resume = false           # true: go on where a run of this job to the same folder was
+#                          killed
+"""
+
+_ENGINE = """\
+[engine]                 # where a folder of .parquet files is masked, of any size
+name = "local"           # by processes of this machine; or "dask\""""
+
+
+def render_template(
+    table: Path,
+    job: Path,
+    text_format: Input,
+    *,
+    records: int,
+    state: Iterable[str],
+    roles: Iterable[str],
+    types: Iterable[str],
+    missing: Iterable[str],
+    folder: bool,
+) -> str:
+    """Return a job file for `table` that explains each key.
+
+    `state` are lines on open decisions, `roles` the lines of [roles], `types` the lines
+    of attributes that need a type, `missing` the policy on holes.  The
+    job of a `folder` names an engine.
+    """
+    of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
+    return _TEXT.format(
+        of_k=of_k,
+        of_partitions="\n".join(_list_methods("# method", PARTITIONERS)),
+        of_settings="\n".join(_list_partition_lines()),
+        each_by_itself=name_univariate_methods(),
+        of_values="\n".join(of_values),
+        of_repairs="\n".join(_list_methods("# repair", REPAIRS)),
+        of_aggregations="\n".join(
+            [*_list_methods("method", AGGREGATORS), *_list_templates(AGGREGATORS)]
+        ),
+        of_categories="\n".join(
+            [
+                *_list_methods("# method", CATEGORY_AGGREGATORS),
+                *_list_templates(CATEGORY_AGGREGATORS),
+            ]
+        ),
+        file=quote(str(table)),
+        ending="" if folder else find_release_suffix(table),
+        of_engine=_ENGINE if folder else indent(_ENGINE, "# "),
+        job=job.name,
+        records=records,
+        roles="\n".join(roles),
+        types="\n".join(types),
+        missing="\n".join(missing),
+        state="\n".join(state),
+        separator=json.dumps(text_format.separator),
+        decimal=json.dumps(text_format.decimal),
+        encoding=json.dumps(text_format.encoding),
+    )
+
+
+def _list_methods(key: str, methods: Mapping[str, Method]) -> Iterator[str]:
+    """Yield lines that give a key its first method, and when to use each."""
+    first, *others = methods.values()
+    begin = "#".ljust(len(f"{key} = "))
+    yield from _wrap_comment(f"{f'{key} = {json.dumps(first.name)}':<24} #", first.when)
+    for method in others:
+        yield from _wrap_comment(begin + json.dumps(method.name), method.when)
+
+
+def _wrap_comment(begin: str, says: str) -> Iterator[str]:
+    longer = max(0, len(begin) - COLUMN + 1)
+    first, *others = wrap(says, WIDTH - COLUMN, initial_indent=" " * longer)
+    yield f"{begin:<{COLUMN - 1}} {first.strip()}"
+    yield from (f"{'#':<{COLUMN}}{other}" for other in others)
+
+
+def _list_partition_lines() -> Iterator[str]:
+    """Yield the lines on what partition methods take."""
+    for written, says, names in list_partition_settings():
+        yield from _wrap_comment(
+            f"# {written:<22} #", "; ".join(filter(None, (says, names)))
+        )
+
+
+def _list_templates(methods: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines on what aggregations take."""
+    yield from (m.template.strip() for m in methods.values() if m.template)
+
+
+EXPLAINED = ("method", "attributes", "time_limit", "solver", "options")
+KINDS = {int: "a whole number", float: "a number", str: "a name", dict: "a table"}
+Setting = tuple[str, str, str]  # how it is written, what else it may be, of which
+
+
+def list_partition_settings() -> Iterator[Setting]:
+    """Yield each setting of a partitioner that the template does not explain itself.
+
+    Those of one name and default are one: `effort = "default"`, 'or "fast", "best"',
+    "local_search, blocked".  A setting without a default is written as its name, with
+    its kind: a number, a whole one, or a name.
+    """
+    takers: dict[tuple[str, str], list[str]] = {}
+    for method in PARTITIONERS.values():
+        for name, field in method.settings.model_fields.items():
+            if name not in EXPLAINED:
+                takers.setdefault(_format_setting(name, field), []).append(method.name)
+    yield from ((*setting, ", ".join(names)) for setting, names in takers.items())
+
+
+def name_univariate_methods() -> str:
+    """Return the names of methods that take no `attributes`."""
+    return ", ".join(
+        name
+        for name, method in PARTITIONERS.items()
+        if method.takes is AttributeUse.EACH
+    )
+
+
+def _format_setting(name: str, field: FieldInfo) -> tuple[str, str]:
+    if field.default is None or field.is_required():
+        return name, KINDS.get(_resolve_type(field.annotation), "see its method")
+    others = [json.dumps(c) for c in _list_choices(field) if c != field.default]
+    says = f"or {', '.join(others)}" if others else ""
+    return f"{name} = {json.dumps(field.get_default(call_default_factory=True))}", says
+
+
+def _list_choices(field: FieldInfo) -> tuple[Any, ...]:
+    is_literal = get_origin(field.annotation) is Literal
+    return get_args(field.annotation) if is_literal else ()
+
+
+def _resolve_type(annotation: Any) -> Any:
+    """Return the plain type of an annotation that may be None, or Annotated."""
+    if get_origin(annotation) in (UnionType, Union):
+        annotation = next(a for a in get_args(annotation) if a is not type(None))
+    return getattr(annotation, "__origin__", annotation)
+
 
 MOST = 2000  # columns, which init reads in seconds
 NOTHING_TO_MASK = Obstacle(

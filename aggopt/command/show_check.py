@@ -9,11 +9,10 @@ from aggopt.core.memory import format_size
 from aggopt.core.plural import plural
 
 if TYPE_CHECKING:
-    from aggopt.command.check import CheckResult
-    from aggopt.engine.resource_check import RunNeeds
-if TYPE_CHECKING:
     from aggopt.checks import Verdict
+    from aggopt.command.check import CheckResult
     from aggopt.command.check_code import CodeCheckResult
+    from aggopt.engine.resource_check import RunNeeds
 
 
 def print_check(result: "CheckResult") -> None:

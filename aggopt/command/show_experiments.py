@@ -11,10 +11,9 @@ from aggopt.errors import JobError
 
 if TYPE_CHECKING:
     from aggopt.experiments.compare_solvers import Row
+    from aggopt.experiments.reproduce import PublishedCell, PublishedTable, Reproduced
     from aggopt.experiments.sweep import SweepPoint
     from aggopt.solvers import Solver
-if TYPE_CHECKING:
-    from aggopt.experiments.reproduce import PublishedCell, PublishedTable, Reproduced
 
 
 SAME_MARGINS = (

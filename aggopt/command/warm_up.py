@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.compile_time import compile_time
-from aggopt.core.processes import exclude_working_directory
+from aggopt.core.deadline import compile_time
+from aggopt.core.parallel import exclude_working_directory
 from aggopt.core.types import F64
 from aggopt.engine.executors.local import kill_processes
 from aggopt.errors import EngineError, JobError

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import event
 
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.core.kernel_compiler import KernelCompiler, LinkedCache, LinkedCompiler
 

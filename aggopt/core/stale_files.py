@@ -10,11 +10,16 @@ import os
 import re
 import shutil
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from platform import node
+from tempfile import TemporaryDirectory, gettempdir
+
+from aggopt.core import guardian
+from aggopt.core.worker import SCRATCH
 
 _FILES = ".aggopt."
 _FOLDERS = "aggopt-"
@@ -173,3 +178,29 @@ def _read_ticks(pid: int) -> str | None:
         return None
     state, *fields = stat_text.rpartition(")")[2].split()
     return None if state in "ZX" else fields[18]  # a zombie does nothing any more
+
+
+_MEMORY = Path("/dev/shm")
+
+
+@contextmanager
+def make_scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """Yield a folder of mode 0700 that is removed at the end.
+
+    It is in `parent`; in memory, if possible, when omitted.  Folders that a killed
+    process could not remove there go before.
+    """
+    parent = parent or find_scratch_parent()
+    remove_stale(parent)
+    with TemporaryDirectory(dir=parent, prefix=make_folder_prefix()) as name:
+        guardian.send_message("file", name)
+        try:
+            yield Path(name)
+        finally:
+            guardian.send_message("removed", name)
+
+
+def find_scratch_parent() -> Path:
+    """Return the parent folder of scratch folders."""
+    usual = _MEMORY if _MEMORY.is_dir() else gettempdir()
+    return Path(os.environ.get(SCRATCH) or usual)

@@ -1,5 +1,6 @@
-"""Checked arrays: what every function that takes records and groups relies on."""
+"""Checked arrays, and the caller that a warning names."""
 
+import sys
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
@@ -278,3 +279,13 @@ def renumber_groups(labels: Labels) -> Labels:
     rank = np.empty(len(first), np.intp)
     rank[np.argsort(first)] = np.arange(len(first))
     return np.asarray(rank[group])
+
+
+def find_caller_stacklevel() -> int:
+    """Return the level of the first caller outside of the package; one's own is 1."""
+    level = 1
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals["__name__"].startswith("aggopt."):
+        level = level + 1
+        frame = frame.f_back
+    return level

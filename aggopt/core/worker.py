@@ -121,7 +121,7 @@ def flush() -> None:
 
 
 def _run_request(request: Request, answers: BinaryIO) -> bytes:
-    from aggopt.core.compile_time import compile_time
+    from aggopt.core.deadline import compile_time
 
     if request.folder is not None:
         os.environ[SCRATCH] = tempfile.tempdir = request.folder

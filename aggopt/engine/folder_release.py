@@ -24,8 +24,8 @@ from aggopt.engine.validate.output_folders import DIGEST, MANIFEST
 from aggopt.job import Job, P3m
 from aggopt.pipeline.aggregate import margins
 from aggopt.release.audit.audit import Audit
-from aggopt.release.files.private import write_json
 from aggopt.release.files.staging import compute_sha256
+from aggopt.release.files.write_table import write_json
 from aggopt.release.manifest import (
     SHUFFLED,
     describe_results,

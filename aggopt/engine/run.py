@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.validation import Floats
 from aggopt.engine.certificates import CategoryProofs, FolderCertificates
 from aggopt.engine.executors.local import Executor

@@ -20,7 +20,7 @@ from aggopt.pipeline.mask import publish_partitioned
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
 from aggopt.pipeline.prepare.job_settings import choose_method_solver
-from aggopt.release.block_names import partition_names
+from aggopt.release.manifest import partition_names
 from aggopt.release.release import Release
 from aggopt.solvers import Certificate
 

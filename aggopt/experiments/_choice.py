@@ -18,8 +18,7 @@ from aggopt.experiments._choice_grid import ChoicePoint, name_point
 from aggopt.experiments._picture import find_front
 from aggopt.experiments.tidy_rows import TidyRows, Writer, write_files
 from aggopt.release.report.charts import scatter
-from aggopt.release.report.page import TEMPLATES, fill_template
-from aggopt.release.report.parts import DataTable, Figure
+from aggopt.release.report.page import TEMPLATES, DataTable, Figure, fill_template
 
 LOSSES = {"pil": "PIL", "il": "IL"}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from aggopt.aggregate import AGGREGATORS
 from aggopt.aggregate.user_model import ByModel
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.html import HtmlFields
 from aggopt.core.plugins.loading import resolve_code_path
 from aggopt.core.plugins.trust import trust_files

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.core.equality import to_hashable
+from aggopt.core.frame import compute_fingerprint
+from aggopt.core.parallel import run_in_processes
 from aggopt.core.plural import plural
-from aggopt.core.processes import run_in_processes
 from aggopt.core.randomness import derive_secret
 from aggopt.core.validation import is_whole_number
-from aggopt.data.fingerprint import compute_fingerprint
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
 from aggopt.errors import AggoptError, JobError, naming, require_known

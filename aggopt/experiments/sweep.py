@@ -14,8 +14,8 @@ from aggopt.aggregate.kept_statistics import STATISTICS, require_statistic
 from aggopt.aggregate.registry import Aggregating
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.html import HtmlFields
+from aggopt.core.parallel import run_in_processes
 from aggopt.core.plugins.section import UserMethodSection
-from aggopt.core.processes import run_in_processes
 from aggopt.data.context.distance_requests import require_reach
 from aggopt.errors import JobError
 from aggopt.experiments._picture import find_front

@@ -1,6 +1,6 @@
 """The whole job, made in Python or read from a TOML file."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,8 @@ from aggopt.core.plugins.loading import Origin
 from aggopt.core.text_formats import read_toml
 from aggopt.errors import JobError, naming
 from aggopt.job._refusal import make_job_error
-from aggopt.job._section import Input
-from aggopt.job._sections import Sections
-from aggopt.job._units import PSEUDONYM
+from aggopt.job._section import PSEUDONYM, Input
+from aggopt.job._sections import Recommended, Sections
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.roles import Roles
 from aggopt.job.user_code import (
@@ -26,13 +25,9 @@ from aggopt.job.user_code import (
 
 if TYPE_CHECKING:
     from aggopt.job._attributes import AttributeSection
-    from aggopt.job._missing import Missing
-    from aggopt.job._partition import Partition
     from aggopt.job._privacy import Privacy
-    from aggopt.job._section import Output
-    from aggopt.job._sections import Aggregation, Sampling
-    from aggopt.job._strata import Strata
-    from aggopt.job._units import Units
+    from aggopt.job._section import Missing, Output, Risk, Strata, Units
+    from aggopt.job._sections import Aggregation, Partition, Sampling
     from aggopt.job.engine_section import Engine
     from aggopt.job.keys import (
         AggregationKeys,
@@ -51,7 +46,6 @@ if TYPE_CHECKING:
         WeightsKeys,
     )
     from aggopt.job.measures_section import Measures
-    from aggopt.job.risk_section import Risk
 
 
 class Job(Sections):
@@ -273,3 +267,46 @@ def read_sections(file: Path) -> dict[str, Any]:
         absent="check the path, or let `aggopt init` write a job to edit.",
         wrong="correct it there; `aggopt init` writes a job to compare with.",
     )
+
+
+def choose_partition(
+    job: Job,
+    n: int,
+    d: int,
+    distinct: Callable[[], int | None] = lambda: None,
+    *,
+    weighted: bool = False,
+) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with a partition method that suits n records, and the reason.
+
+    At most `d` attributes are grouped together.  `distinct` returns the number of
+    distinct records, if known.  `weighted` is whether records have unequal sampling
+    weights.  A job that names its method is returned unchanged.
+
+    >>> job = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 5})
+    >>> choose_partition(job, n=400, d=4)[0].partition.method
+    'local_search'
+    """
+    partition = job.partition
+    if not isinstance(partition, Recommended):
+        return job, ()
+    from aggopt.partition import recommend
+
+    k = job.privacy.k
+    limit = partition.time_limit
+    recommendation = recommend(n, d, k, limit, distinct=distinct(), weighted=weighted)
+    unchanged_keys = {"attributes": partition.attributes, "weights": partition.weights}
+    keys = {
+        "method": recommendation.method,
+        **unchanged_keys,
+        **recommendation.settings,
+    }
+    section = Job.model_validate(
+        {"roles": job.roles, "privacy": job.privacy, "partition": keys}
+    ).partition
+    reason = (
+        f"The partition {recommendation.method!r} was chosen: {recommendation.reason}"
+    )
+    if partition.time_limit is not None and "time_limit" not in recommendation.settings:
+        reason += " It ends by itself: [partition] time_limit is not needed."
+    return job.model_copy(update={"partition": section}), (reason,)

@@ -1,8 +1,9 @@
 """Error messages for invalid jobs, with their corrections."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic import ValidationError as Invalid
@@ -10,17 +11,131 @@ from pydantic import ValidationError as Invalid
 from aggopt.aggregate import CATEGORY_AGGREGATORS
 from aggopt.aggregate.kept_statistics import FORMULA, TABLE
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.job._error_text import (
-    CATEGORIES,
-    clip_text,
-    describe_error,
-    format_entry,
-    format_keys,
-    list_errors,
-)
 from aggopt.job._privacy import Privacy, Treatment
-from aggopt.job._unknown_key import list_methods, suggest_key
 from aggopt.partition.shared.settings import WAYS
+from aggopt.repair.registry import REPAIRS
+
+CATEGORIES = "aggregation.categories"
+CHOOSING = ("partition", "aggregation", CATEGORIES)  # their methods are not tables
+_LONG = 60  # characters of an entry that are shown
+_TRIED = re.compile(
+    r"^(function-(before|after|wrap|plain)|literal|constrained-\w+|nullable|union|list|"
+    r"tuple|dict|lax-or-strict|json-or-python|is-instance|tagged-union)\[|"
+    r"^\[key\]$|^(constrained-)?(int|float|str|bool)$"
+)
+
+
+def list_errors(wrong: Iterable[Any]) -> list[Any]:
+    """Return one error for each wrong entry, even if several readings were tried."""
+    errors: dict[Any, Any] = {}
+    for error in wrong:
+        if error["type"] == "too_short" and error["input"]:
+            continue  # its wrong entries have errors of their own
+        is_known_key = (
+            error["type"] != "extra_forbidden"
+        )  # an unknown key may have any name
+        place = _get_section_place(
+            _strip_tried(error["loc"]) if is_known_key else error["loc"]
+        )
+        errors.setdefault(place, {**error, "loc": place})
+    return list(errors.values())
+
+
+def _get_section_place(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the place of an entry; a section within a method counts as a section."""
+    inner = place[:1] == ("aggregation",) and place[2:3] == ("categories",)
+    return (CATEGORIES, *place[3:]) if inner else place
+
+
+def _strip_tried(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the place of an entry, without the library's own parts.
+
+    An attribute may have the name of such a part.
+    """
+    first = 3 if place[:2] == ("privacy", "confidential") else 1
+    for i in range(first, len(place)):
+        part = place[i]
+        if isinstance(part, str) and _TRIED.match(part):
+            return place[:i]
+    return place
+
+
+def format_keys(table: Any) -> str:
+    """Return the keys of a table as text; an empty text for other values."""
+    if not isinstance(table, dict):
+        return ""
+    return f" with the keys {clip_text(repr(sorted(map(str, table))))}"
+
+
+def describe_error(error: Any) -> str:
+    """Return a text with the place of an entry and the expected value."""
+    place = _format_place(error["loc"])
+    if error["type"] == "missing":
+        return f"{place} is missing"
+    if error["type"] == "too_short":
+        return f"{place} is empty"
+    if error["type"] == "extra_forbidden":
+        return f"{place} is not known"
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "value_error":
+        what = (
+            f" is {format_entry(error['input'])}" if message.startswith("write") else ""
+        )
+        return f"{place}{what}: {message}"
+    return f"{place} is {format_entry(error['input'])}: {_describe_expected(error)}"
+
+
+def _describe_expected(error: Any) -> str:
+    """Return what belongs there, in our own words."""
+    words = _KINDS.get(error["type"], "write something else")
+    return words.format(**error.get("ctx", {}))
+
+
+_KINDS = {
+    "literal_error": "write {expected}",
+    **dict.fromkeys(("int_type", "int_from_float"), "write a whole number"),
+    **dict.fromkeys(("int_parsing", "int_parsing_size"), "write a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "write a number"),
+    "finite_number": "write a finite number",
+    "greater_than_equal": "write a number of at least {ge}",
+    "greater_than": "write a number above {gt}",
+    "less_than_equal": "write a number of at most {le}",
+    "less_than": "write a number below {lt}",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "write true or false"),
+    "string_type": "write text",
+    "string_unicode": "write text that is Unicode",
+    "invalid_key": "write names of keys as text",
+    **dict.fromkeys(("list_type", "tuple_type"), "write a list"),
+    **dict.fromkeys(("dict_type", "model_type"), "write a table of keys"),
+    "model_attributes_type": "write a table of keys",
+}
+
+
+def _format_place(place: Any) -> str:
+    """Return the place of an entry in the file, without parts that are not tables."""
+    parts = [str(part) for part in place]
+    if parts[0] in CHOOSING and parts[2:]:
+        return f"[{parts[0]}] {'.'.join(parts[2:])}"
+    return ".".join(parts)
+
+
+def format_entry(entry: Any) -> str:
+    """Return an entry as short text, in the words of a job file."""
+    if isinstance(entry, dict):
+        return "a table"
+    if isinstance(entry, list | tuple):
+        return "a list"
+    if isinstance(entry, int) and abs(entry) >= 10**20:
+        return "a whole number of more than 20 digits"  # Python may refuse to spell it
+    if entry is None or isinstance(entry, str | int | float):
+        return clip_text(repr(entry))
+    kind = type(entry).__name__
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def clip_text(text: str) -> str:
+    """Return the beginning of a text that is long."""
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
 
 
 def make_job_error(invalid: Invalid, job: type[BaseModel]) -> JobError:
@@ -194,3 +309,116 @@ def _make_blocks_error(entry: Any) -> JobError:
         fix='write "together", "one by one", blocks of names [["NAME", ...], ...], or '
         "{ correlation = r } with r from 0 to 1.",
     )
+
+
+def suggest_key(place: list[str], job: Any) -> JobError:
+    """Suggest the nearest key in the section of an unknown key."""
+    section: Any = job
+    for part in place[:-1]:
+        section = find_part(section, part)
+    keys = list_keys(section)
+    tables = place[:1] if place[0] in CHOOSING else place[:-1]
+    where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
+    if tables == ["privacy"] and (able := _list_repairs(place[-1])):
+        return _explain_repair(place[-1], able)
+    if place[0] == "partition" and place[-1] == "initial_labels":
+        return _explain_labels()
+    if place[0] == CATEGORIES and place[-1] == "keep":
+        return _explain_categories()
+    if place[0] in CHOOSING and (able := _list_able(place, job)):
+        return _explain_method(place, able)
+    return UnknownNameError(f"key of {where}", place[-1], keys)
+
+
+def _explain_labels() -> JobError:
+    return JobError(
+        "[partition] initial_labels is no key of a job: labels of groups are passed in "
+        "Python.",
+        fix='write initial = "mdav", the method that makes the groups which the search '
+        "sets out from; or call aggopt.partition.local_search with initial_labels.",
+    )
+
+
+def _explain_categories() -> JobError:
+    return JobError(
+        f"[{CATEGORIES}] takes no keep: mean, variance and covariance are of numbers.",
+        fix='write it under [aggregation]; method = "frequencies" keeps how often '
+        "categories occur.",
+    )
+
+
+def _list_able(place: list[str], job: Any) -> list[str]:
+    """Return the methods that take a key of this name, where one does not."""
+    if len(place) != 3:  # not a key of the method itself
+        return []
+    choices = find_part(job, place[0])
+    return [get_method(c) for c in choices if place[2] in list_keys(c)]
+
+
+def _explain_method(place: list[str], able: list[str]) -> JobError:
+    """Say that a method does not take a key, and which do."""
+    section, method, key = place
+    if method == "recommended":
+        return JobError(
+            f"[{section}] sets {key} and names no method.",
+            fix=f"add method = one of {', '.join(able)}, which have it; or leave "
+            f"{key} out.",
+        )
+    return JobError(
+        f"[{section}] method = {method!r} takes no {key}.",
+        fix=f"leave {key} out, or choose a method that takes it: {', '.join(able)}.",
+    )
+
+
+def _list_repairs(key: str) -> list[str]:
+    """Return the repairs that take a key of this name."""
+    return [n for n, r in REPAIRS.items() if key in r.settings.model_fields]
+
+
+def _explain_repair(key: str, able: list[str]) -> JobError:
+    """Say that a key of [privacy] is one of the repair."""
+    return JobError(
+        f"[privacy] takes no {key}: it is a key of [privacy.repair].",
+        fix=f"write it there: repair = {{ method = one of {', '.join(able)}, "
+        f"{key} = ... }}.",
+    )
+
+
+def find_part(section: Any, part: str) -> Any:
+    """Return a part of a section: a key's type, or all sections that it may hold."""
+    if part == CATEGORIES:  # alike under each method of its section
+        return find_part(find_part(section, "aggregation")[0], "categories")
+    if isinstance(section, tuple):  # the methods that a section may name
+        return next(choice for choice in section if get_method(choice) == part)
+    if isinstance(section, dict):  # of sections that the user names
+        return section["any"]
+    kind = section.model_fields[part].annotation
+    if get_origin(kind) is dict:
+        return {"any": get_args(kind)[1]}
+    choices = _list_choices(kind)
+    return choices[0] if len(choices) == 1 else choices or kind
+
+
+def _list_choices(kind: Any) -> tuple[Any, ...]:
+    """Return the types that a field may have, None left out; () of a plain one."""
+    if get_origin(kind) is Annotated:
+        return _list_choices(get_args(kind)[0])
+    choices = tuple(c for c in get_args(kind) if c is not type(None))
+    if len(choices) == 1:  # it may be left out
+        return _list_choices(choices[0]) or choices
+    return choices
+
+
+def get_method(section: Any) -> str:
+    """Return the name of the method that a section is of."""
+    return str(get_args(section.model_fields["method"].annotation)[0])
+
+
+def list_methods(section: str, job: Any) -> list[str]:
+    """Return the names of all methods of a section of a job, by its name."""
+    return [get_method(choice) for choice in find_part(job, section)]
+
+
+def list_keys(section: Any) -> list[str]:
+    """Return the keys of a section as a job file has them."""
+    return [field.alias or name for name, field in section.model_fields.items()]

@@ -1,5 +1,6 @@
-"""The sections that name no method: how files are read and written."""
+"""The sections that name no method: files, missing values, strata, units and risks."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -7,10 +8,15 @@ from pydantic import (
     Field,
     StrictBool,
     StrictInt,
+    field_validator,
     model_validator,
 )
 
-from aggopt.core.section import Section, to_int
+from aggopt.core.section import Section, list_written_keys, to_int
+from aggopt.errors import JobError, require_known
+from aggopt.job._attributes import AttributeSection
+from aggopt.job._privacy import Privacy
+from aggopt.job.roles import Roles
 
 SEPARATORS = (",", ";", "\t", "|")
 Encoding = Literal["utf-8", "cp1252", "latin-1"]
@@ -94,3 +100,229 @@ class Output(Section):
     def significant(self) -> int | None:
         """Significant digits of the standard deviation; None where not so rounded."""
         return None if self.digits == "full" else self.digits
+
+
+class Missing(Section):
+    """Treatment of missing values of all quasi-identifiers.
+
+    An attribute's `missing = "own value"`, or `"refuse"`, has precedence.
+
+    Attributes
+    ----------
+    policy
+        "refuse"; "patterns": they are published as missing, and groups consist of
+        records with values missing in equal attributes, see `aggopt.missing.patterns`;
+        or "fill": they are replaced by the value of their group, and groups are made by
+        imputed values, see `aggopt.missing.imputed`.
+    report_compatible
+        Whether the audit also counts how many records would share the rarest
+        combination if missing values equalled any value: a figure, not k.
+    """
+
+    policy: Literal["refuse", "patterns", "fill"] = "refuse"
+    report_compatible: StrictBool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> "Missing":
+        if self.report_compatible and self.policy != "patterns":
+            raise ValueError(
+                "report_compatible counts holes of a release, which only policy = "
+                '"patterns" leaves'
+            )
+        return self
+
+
+class Strata(Section):
+    """Settings of groups within strata, and of small strata.
+
+    Attributes
+    ----------
+    small
+        Treatment of strata of fewer than k records: "refuse"; "merge", each with the
+        nearest one; or "drop", which leaves their records out of the release.
+    keep
+        The scope in which an aggregation of numbers keeps means and variances: each
+        "stratum", or "overall".
+    jobs
+        The number of processes that share the strata.  It does not change the release,
+        unless a time limit ends a search.
+    """
+
+    small: Literal["refuse", "merge", "drop"] = "refuse"
+    keep: Literal["stratum", "overall"] = "stratum"
+    jobs: StrictInt = Field(default=1, ge=1)
+
+
+def require_strata(
+    strata: Strata, roles: Roles, attributes: Mapping[str, AttributeSection]
+) -> None:
+    """Refuse settings of strata that have no effect.
+
+    Raises
+    ------
+    JobError
+        The table has no strata; or a stratum column has settings other than the
+        distance of its values, or has these without strata to merge.
+    """
+    if list_written_keys(strata) and not roles.stratum:
+        raise JobError(
+            "[strata] is given, and no column has the role stratum.",
+            fix='name those that groups lie within, under [roles]: stratum = ["NAME"]; '
+            "or leave the section out.",
+        )
+    for name in filter(attributes.__contains__, roles.stratum):
+        if strata.small != "merge" or not _is_near_only(attributes[name]):
+            raise JobError(
+                f"[attributes.{name}] is of a stratum, which is published as it is: "
+                "only an order or a tree of its values does something, where small "
+                "strata are merged.",
+                fix='leave all else out, and set small = "merge" under [strata]; or '
+                "leave the section out.",
+            )
+
+
+def _is_near_only(section: AttributeSection) -> bool:
+    """Whether a section has an order or a tree, and nothing else that acts."""
+    nothing = {"kind": None, "order": None, "tree": None}
+    idle = section.model_copy(update=nothing) == AttributeSection()
+    return idle and (section.order is not None or section.tree is not None)
+
+
+PSEUDONYM = "pseudonym"  # the column of a release
+
+
+class Units(Section):
+    """Attributes and pseudonyms of the units of records, as households.
+
+    Attributes
+    ----------
+    attributes
+        Quasi-identifiers with one value for all records of a unit.  They are masked
+        once for each unit.  Groups for the others contain records of k units.
+    published
+        The link between records of one unit in a release: "drop" removes it;
+        "pseudonym" publishes a new number of the unit, in a column of this name.
+    """
+
+    attributes: tuple[str, ...] = ()
+    published: Literal["drop", "pseudonym"] = "drop"
+
+    def apart(self, roles: Roles) -> bool:
+        """Whether some quasi-identifiers are of units, and others of records."""
+        return 0 < len(self.attributes) < len(roles.quasi_identifier)
+
+
+def require_units_section(units: Units, roles: Roles, privacy: Privacy) -> None:
+    """Refuse settings of units that cannot be satisfied.
+
+    Raises
+    ------
+    JobError
+        No column has the role; or `attributes` names a column that is not a
+        quasi-identifier, or one twice, or only some although k refers to the
+        combination with the others; or a column has the name of the pseudonyms.
+    """
+    if list_written_keys(units) and not roles.unit:
+        raise JobError(
+            "[units] is given, and no column has the role unit.",
+            fix='name what numbers the units, under [roles]: unit = ["NAME"]; or leave '
+            "the section out.",
+        )
+    taken = any(PSEUDONYM in names for _, names in roles)
+    if units.published == "pseudonym" and taken:
+        raise JobError(
+            f'[units] published = "pseudonym" writes a column {PSEUDONYM!r}, and the '
+            "table has one.",
+            fix="give that column another name, in the table and under [roles].",
+        )
+    for name in units.attributes:
+        require_known("quasi-identifier", name, roles.quasi_identifier)
+    count = len(units.attributes)
+    d = len(roles.quasi_identifier)
+    if count > len(set(units.attributes)):
+        raise JobError(
+            "[units] attributes names a quasi-identifier twice.", fix="name each once."
+        )
+    if units.apart(roles) and privacy.scope == "combination":
+        raise JobError(
+            f"[units] attributes names {count} of {d} quasi-identifiers: those of "
+            "units and those of records are masked each by themselves. k = "
+            f"{privacy.k} then holds of each kind, and not for the combination of all "
+            "of them, which the job promises.",
+            fix='promise less, with scope = "blocks" under [privacy]; or name every '
+            "quasi-identifier, if all are the same within a unit; or leave the section "
+            "out: groups then hold records of k units.",
+        )
+
+
+class Risk(Section):
+    """Risk measures: totals in the manifest, and values for each record in the key.
+
+    Attributes
+    ----------
+    weight
+        The column with the number of people that each record represents; the column
+        with the role weight when left out.
+    unit
+        The columns that identify the household, or another unit, of each record; the
+        columns with the role unit when left out.
+    target
+        Confidential attributes that a group may reveal.
+    suda
+        The largest number of attributes in a combination that makes a record special.
+    """
+
+    weight: str | None = None
+    unit: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    suda: int | None = Field(default=None, ge=1, strict=True)
+
+    @field_validator("unit", "target", mode="before")
+    @classmethod
+    def _require_lists(cls, names: Any) -> Any:
+        if not isinstance(names, list | tuple):
+            raise ValueError('write a list of names: ["NAME", ...]')
+        return names
+
+    @property
+    def idle(self) -> bool:
+        """Whether the section is empty."""
+        return self == Risk()
+
+    def by(self, roles: Roles) -> "Risk":
+        """Return it with weight and unit of the roles as defaults.
+
+        It remains empty if nothing is requested and no record has a weight.
+        """
+        if self.idle and not roles.weight:
+            return self
+        weight = self.weight or next(iter(roles.weight), None)
+        defaults = {"weight": weight, "unit": self.unit or roles.unit}
+        return self.model_copy(update=defaults)
+
+    def require(self, roles: Roles) -> None:
+        """Refuse names that the roles lack, or whose role does not fit.
+
+        Raises
+        ------
+        UnknownNameError
+            A name does not belong to a column with a fitting role.
+        JobError
+            A column is weight and unit.
+        """
+        published = (*roles.stratum, *roles.weight, *roles.confidential, *roles.other)
+        allowed = (*roles.identifier, *roles.unit, *roles.drop, *published)
+        weights = [] if self.weight is None else [self.weight]
+        for name in (*weights, *self.unit):
+            require_known("column that is not masked", name, allowed)
+        for name in self.target:
+            require_known(
+                "column that is published unchanged",
+                name,
+                (*roles.confidential, *roles.other),
+            )
+        if self.weight in self.unit:
+            raise JobError(
+                f"[risk] names {self.weight!r} as weight and as unit.",
+                fix="name the column of the weights under weight alone.",
+            )

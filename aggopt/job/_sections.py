@@ -27,18 +27,24 @@ from aggopt.core.section import (
 )
 from aggopt.errors import JobError, SolverError, naming, require_known
 from aggopt.job._attributes import AttributeSection
-from aggopt.job._missing import Missing
-from aggopt.job._partition import OwnGrouping, Partition, Recommended
 from aggopt.job._privacy import Privacy, require_counted
-from aggopt.job._section import Input, Output
-from aggopt.job._strata import Strata, require_strata
-from aggopt.job._units import Units, require_units_section
+from aggopt.job._section import (
+    Input,
+    Missing,
+    Output,
+    Risk,
+    Strata,
+    Units,
+    require_strata,
+    require_units_section,
+)
+from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.engine_section import Engine, require_engine
 from aggopt.job.measures_section import Measures
-from aggopt.job.risk_section import Risk
 from aggopt.job.roles import Roles
 from aggopt.job.user_code import make_model_section, make_user_section, replace_by_name
 from aggopt.partition.registry import PARTITIONERS
+from aggopt.partition.shared.settings import Grouping, Seconds
 from aggopt.repair.registry import REPAIRS
 
 if TYPE_CHECKING:
@@ -47,6 +53,26 @@ else:
     Aggregation = SerializeAsAny[
         make_section_union(m.settings for m in AGGREGATORS.values())
     ]
+
+
+class Recommended(Grouping):
+    """The method that `aggopt.partition.recommend` chooses for table and time."""
+
+    method: Literal["recommended"] = "recommended"
+    time_limit: Seconds | None = None
+
+
+class OwnGrouping(UserMethodSection, Grouping):
+    """A user's partition method; the other keys are its settings."""
+
+    methods: ClassVar[Registry[Any]] = PARTITIONERS
+
+
+if TYPE_CHECKING:
+    Partition: TypeAlias = Grouping
+else:
+    own = [method.settings for method in PARTITIONERS.values()]
+    Partition = SerializeAsAny[make_section_union([Recommended, EarlierGroups, *own])]
 
 
 class OwnAggregating(UserMethodSection, Aggregating):

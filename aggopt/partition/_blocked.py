@@ -10,12 +10,12 @@ from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import Deadline, Progress, require_time_limit, throttle
 from aggopt.core.deferred_signals import finish_despite_interrupt
-from aggopt.core.stacklevel import find_caller_stacklevel
-from aggopt.core.threads import ThreadPool
+from aggopt.core.parallel import ThreadPool
 from aggopt.core.validation import (
     Floats,
     Labels,
     check_group_size,
+    find_caller_stacklevel,
     is_whole_number,
     renumber_groups,
     require_seed,

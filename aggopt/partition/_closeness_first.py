@@ -159,7 +159,7 @@ def _assign_groups(
     candidates: SortedPool, sizes: I64, progress: Progress | None
 ) -> Labels:
     """Return labels (n,) of groups with about one record from each stratum."""
-    from aggopt.partition import _closeness_first_kernels as kernels
+    from aggopt.partition import _sorted_pool_kernels as kernels
 
     report = throttle(progress)
     while candidates.remaining:

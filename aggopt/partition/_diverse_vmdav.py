@@ -144,7 +144,7 @@ def _take_groups(
     report: Progress,
 ) -> None:
     """Take diverse groups from the pool until no further one can be made."""
-    from aggopt.partition import _diverse_vmdav_kernels as kernels
+    from aggopt.partition import _vmdav_kernels as kernels
 
     k, l, diversity = wanted  # noqa: E741
     entropy = diversity == "entropy"

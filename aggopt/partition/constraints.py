@@ -16,9 +16,14 @@ import numpy.typing as npt
 
 from aggopt.core.columns import encode_values, iter_columns
 from aggopt.core.plural import plural
-from aggopt.core.stacklevel import find_caller_stacklevel
 from aggopt.core.types import F64, I64, Bool
-from aggopt.core.validation import Floats, Labels, check_matrix, is_whole_number
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    check_matrix,
+    find_caller_stacklevel,
+    is_whole_number,
+)
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,

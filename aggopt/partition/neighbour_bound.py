@@ -246,7 +246,7 @@ def _sum_nearest_distances(records: Floats, k: int, jobs: int | None) -> float:
         from aggopt.partition.neighbours import find_nearest
 
         return float((find_nearest(records, k)[0] ** 2).sum())
-    from aggopt.core.threads import ThreadPool
+    from aggopt.core.parallel import ThreadPool
     from aggopt.partition.neighbours import sum_nearest_distances
 
     with ThreadPool(jobs) as threads:

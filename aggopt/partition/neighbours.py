@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.threads import ThreadPool
+from aggopt.core.parallel import ThreadPool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition import _unassigned_pool as unassigned
 from aggopt.partition.shared.scaling import (
@@ -168,7 +168,7 @@ def _find_others(Z: Floats, count: int, clock: Deadline) -> Labels:
 
 def _search_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
     """Return others near each record, (n, count); for more than `count` records."""
-    from aggopt.core.threads import ThreadPool
+    from aggopt.core.parallel import ThreadPool
     from aggopt.partition.spatial_order import find_near, sort_in_space
 
     small, _ = scale_to_unit(Z)

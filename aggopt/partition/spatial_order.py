@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from aggopt.core.deadline import Progress
-from aggopt.core.threads import ThreadPool, ignore_progress
+from aggopt.core.parallel import ThreadPool, ignore_progress
 from aggopt.core.validation import Floats, Labels
 
 TURNS = 8  # after which an axis is nearly the principal one

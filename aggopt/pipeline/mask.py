@@ -22,8 +22,7 @@ from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress
 from aggopt.pipeline.validate.solver_answers import require_solved
 from aggopt.release.audit.audit import Audit
-from aggopt.release.audit.counted_risk import replace_counted_risks
-from aggopt.release.audit.risks import measure_risks
+from aggopt.release.audit.risks import measure_risks, replace_counted_risks
 from aggopt.release.release import Release
 
 

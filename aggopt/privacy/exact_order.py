@@ -1,17 +1,23 @@
-"""Confidential numbers in their exact order, and the neighbours of each."""
+"""Confidential numbers in their exact order, and requirements on near ones."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from aggopt.core.columns import REFUSE, Entries, list_plain_entries, map_attributes
+from aggopt.core.section import Finite
 from aggopt.core.types import I64
-from aggopt.errors import TableError
+from aggopt.core.validation import is_number
+from aggopt.errors import JobError, TableError
+from aggopt.privacy.distance import read_exact_number
+from aggopt.privacy.requirement import Requirement
 
 Near = tuple[I64, I64]  # of each value, the first and the last one near it
 
@@ -103,3 +109,115 @@ def _read_fraction(value: Any) -> Fraction | None:
         return Fraction(repr(number) if isinstance(number, float) else number)
     except (OverflowError, ValueError):  # infinite
         return None
+
+
+Epsilon = Annotated[
+    Annotated[Finite, Field(ge=0)] | dict[str, Annotated[Finite, Field(ge=0)]],
+    Field(
+        description="write a number of 0 or more, or one for each attribute: epsilon "
+        "= { NAME = 5 }."
+    ),
+]
+
+
+@dataclass(frozen=True, eq=False)
+class NearNumbers(Requirement):
+    """Few numbers of a group are near each other.
+
+    A union of groups that satisfy it need not satisfy it.
+
+    Attributes
+    ----------
+    numbers
+        The confidential numbers of the records.
+    epsilon
+        Largest difference of near numbers.
+    """
+
+    additive = False
+
+    attribute: str
+    numbers: Numbers = field(repr=False)
+    epsilon: Fraction
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.numbers.place)
+
+    @cached_property
+    def near(self) -> Near:
+        """Of each distinct number, the first and the last one near it."""
+        return self.numbers.near(self.epsilon, relative=False)
+
+    def most_near(self, records: I64, starts: I64) -> I64:
+        """Return the most records near one number of each group, (groups,)."""
+        counts = count_near(self.numbers, self.near, records, starts)
+        return np.maximum.reduceat(counts, starts[:-1])
+
+
+def count_near(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:
+    """Return for each record the number of near records in its group, with itself."""
+    m = len(numbers.values)
+    sizes = np.diff(starts)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    place = numbers.place[records]
+    keys = np.sort(group * m + place)
+    before = np.searchsorted(keys, group * m + near[0][place])
+    until = np.searchsorted(keys, group * m + near[1][place], side="right")
+    return np.asarray(until - before, np.int64)
+
+
+def count_crowded(numbers: Numbers, near: Near) -> int:
+    """Return the most records in one range whose values are all near each other.
+
+    The range extends from a value, away from 0, up to its last near value.  For any
+    group, all its records in the range are near the record there that is nearest to 0.
+    """
+    below = np.concatenate(([0], np.cumsum(np.bincount(numbers.place))))
+    positions = np.arange(len(numbers.values))
+    away = np.array([value >= 0 for value in numbers.values])
+    up = below[near[1] + 1] - below[positions]
+    down = below[positions + 1] - below[near[0]]
+    return int(np.where(away, up, down).max())
+
+
+def read_epsilon(epsilon: object) -> Fraction:
+    """Return an epsilon exactly; a float counts as the decimal that it is written as.
+
+    Raises
+    ------
+    JobError
+        Epsilon is not a number of 0 or more.
+    """
+    exact = read_exact_number(epsilon) if is_number(epsilon) else Fraction(-1)
+    if exact < 0:
+        shown = epsilon if is_number(epsilon) else type(epsilon).__name__
+        raise JobError(
+            f"epsilon is {shown}.",
+            fix="pass how far apart values still count as near, a number of 0 or more.",
+        )
+    return exact
+
+
+def select_epsilon(epsilon: float | dict[str, float], name: str, key: str) -> Fraction:
+    """Return the epsilon of one attribute.
+
+    Raises
+    ------
+    JobError
+        Epsilons are named by attribute, and this one has none.
+    """
+    if not isinstance(epsilon, dict):
+        return read_epsilon(epsilon)
+    if name not in epsilon:
+        raise JobError(
+            f"[privacy] {key} names no epsilon for this attribute.",
+            fix=f"add it: epsilon = {{ {name} = 5 }}, in its own units.",
+        )
+    return read_epsilon(epsilon[name])
+
+
+def list_epsilon_attributes(epsilon: float | dict[str, float]) -> tuple[str, ...]:
+    """Return the attributes that an epsilon names."""
+    return tuple(epsilon) if isinstance(epsilon, dict) else ()

@@ -19,10 +19,9 @@ from aggopt.core.columns import (
 )
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._ranked import rank_numbers
 from aggopt.privacy.distance import Distance
 from aggopt.privacy.nested import Nested
-from aggopt.privacy.ordered_attribute import Ordered, require_bins
+from aggopt.privacy.ordered_attribute import Ordered, rank_numbers, require_bins
 
 Kind = Literal["ordered", "equal", "hierarchical"]
 KINDS = get_args(Kind)

@@ -8,7 +8,7 @@ the secret of the release an attacker can undo the shuffle and the margins.
 import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,13 +16,33 @@ from typing import Any
 
 from aggopt.core.plugins.loading import Origin
 from aggopt.data.context.strata import RecordStrata
+from aggopt.errors import RepeatError
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.partition.shared.result import Block
 from aggopt.release.audit.audit import Audit
-from aggopt.release.block_names import partition_certificates, partition_names
-from aggopt.release.drift import Drift
 from aggopt.solvers import SOLVERS, Certificate
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Drift of an attribute caused by rounding.
+
+    Attributes
+    ----------
+    step
+        Published values are whole multiples of it, dates and times of that number of
+        seconds; None if they are published as computed.
+    mean
+        Drift of the mean, in standard deviations, without sign.
+    variance
+        Drift of the variance, as a share of the variance before, without sign.
+    """
+
+    step: float | None
+    mean: float
+    variance: float
+
 
 _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 SHUFFLED = "shuffled"  # a manifest's entry for a random order
@@ -144,3 +164,45 @@ def _read_version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed as a package"
+
+
+@dataclass(frozen=True)
+class WriteRecipe:
+    """Record of an earlier writing: the seed of its order, and the table's hash."""
+
+    seed: int | None
+    sha256: str
+    reason: str = ""
+
+    def explained(self, reason: str) -> "WriteRecipe":
+        """Return the record with an explanation for differing bytes."""
+        return replace(self, reason=reason)
+
+    def require(self, digest: str) -> None:
+        """Refuse a table of other bytes."""
+        if digest != self.sha256:
+            raise RepeatError(
+                "The masked table came out different from the one that the manifest "
+                f"describes. {self.reason}",
+                fix="repeat it with the manifest as it was written, where those "
+                "versions are, and without time limits; nothing was written.",
+            )
+
+
+def block_names(
+    columns: Sequence[Sequence[int]], job: Job
+) -> tuple[tuple[str, ...], ...]:
+    """Return the attributes in each block of column positions."""
+    names = job.roles.quasi_identifier
+    return tuple(tuple(names[j] for j in block) for block in columns)
+
+
+def partition_names(blocks: Sequence[Block], job: Job) -> tuple[tuple[str, ...], ...]:
+    """Return the attributes of each block."""
+    return block_names(tuple(block.columns for block in blocks), job)
+
+
+def partition_certificates(blocks: Sequence[Block], job: Job) -> dict[str, Certificate]:
+    """Return the certificate of each partition, by its attributes."""
+    named_blocks = zip(partition_names(blocks, job), blocks, strict=True)
+    return {", ".join(names): b.certificate for names, b in named_blocks}

@@ -85,8 +85,10 @@ class Plots:
             Fewer than ten records have a value.
         """
         from aggopt.release.figures.distributions import make_distribution
-        from aggopt.release.figures.records import draw_records
-        from aggopt.release.figures.release_pictures import draw_before_after
+        from aggopt.release.figures.release_pictures import (
+            draw_before_after,
+            draw_records,
+        )
 
         original = self._known()
         names = original.roles.quasi_identifier
@@ -107,7 +109,7 @@ class Plots:
 
         Of quasi-identifiers and confidential attributes that are numbers.
         """
-        from aggopt.release.figures.correlations import (
+        from aggopt.release.figures.release_pictures import (
             draw_correlation_changes as drawn,
         )
 

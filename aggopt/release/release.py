@@ -1,11 +1,13 @@
 """Release: the masked table with its certificates and its audit."""
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from aggopt.core.equality import EqualByField
@@ -20,6 +22,7 @@ from aggopt.core.html import (
 )
 from aggopt.core.not_pickled import NotPickled
 from aggopt.core.plural import plural
+from aggopt.core.randomness import BITS, draw_permutation
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata
@@ -28,24 +31,58 @@ from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.partition.shared.result import Block, combine_labels
-from aggopt.release.audit.audit import Audit
+from aggopt.release.audit.audit import Audit, recount_file
 from aggopt.release.audit.changes import WaveChanges
-from aggopt.release.audit.counted_risk import record_risks
-from aggopt.release.audit.file_audit import recount_file
 from aggopt.release.audit.risk_limits import LINKAGE
-from aggopt.release.audit.risks import RiskMeasures
-from aggopt.release.block_names import partition_certificates, partition_names
-from aggopt.release.drift import Drift
+from aggopt.release.audit.risks import RiskMeasures, record_risks
 from aggopt.release.files.output_paths import ReleaseFiles
-from aggopt.release.files.private import write_json, write_key
 from aggopt.release.files.staging import Staging, compute_sha256
-from aggopt.release.files.write_table import write_table
-from aggopt.release.manifest import Source, list_versions, make_manifest
-from aggopt.release.order import Order
+from aggopt.release.files.write_table import write_json, write_key, write_table
+from aggopt.release.manifest import (
+    Drift,
+    Source,
+    WriteRecipe,
+    list_versions,
+    make_manifest,
+    partition_certificates,
+    partition_names,
+)
 from aggopt.release.plots import Plots
-from aggopt.release.write_recipe import WriteRecipe
 from aggopt.solvers import Certificate
 from aggopt.solvers.certificate import HEADER, make_certificate_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The place of each record of the input in the file, (n,), and its seed.
+
+    It identifies every record: it is for the owner.
+    """
+
+    seed: int = field(repr=False)
+    place: Labels = field(repr=False)
+
+    @classmethod
+    def drawn(
+        cls, n: int, job: Job, source: Source, secret: str, seed: int | None
+    ) -> "Order":
+        """Return the order of n records, from a seed or a random one.
+
+        The secret and every column are mixed into the seed.  The seed without the
+        secret reveals nothing, even if an attacker knows all quasi-identifiers.
+        """
+        if seed is None:
+            seed = secrets.randbits(BITS)
+        if not job.output.shuffle:
+            return cls(seed, np.arange(n))
+        return cls(
+            seed, draw_permutation(secret, f"order {seed} {source.fingerprint}", n)
+        )
+
+    @property
+    def records(self) -> Labels:
+        """The record of the input at each place, (n,)."""
+        return np.argsort(self.place)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

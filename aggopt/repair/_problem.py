@@ -7,9 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.record_weights import group_sse, group_sums
-from aggopt.core.stacklevel import find_caller_stacklevel
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, check_group_size
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    check_group_size,
+    find_caller_stacklevel,
+)
 from aggopt.errors import JobError, TableError
 from aggopt.partition.constraints import (
     NEAR,

@@ -14,7 +14,7 @@ from cvxpy.error import DNLPError
 from cvxpy.reductions import CvxAttr2Constr, Dcp2Cone, FlipObjective
 from cvxpy.reductions.solvers import defines
 
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.solvers._linear_bound import (

@@ -25,7 +25,8 @@ from pyomo.opt import SolverStatus
 from pyomo.opt import TerminationCondition as End
 from pyomo.opt.solver.shellcmd import SystemCallSolver
 
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
+from aggopt.core.stale_files import make_scratch_folder
 from aggopt.core.validation import Floats
 from aggopt.solvers._linear_bound import prove_bound, solve_for_multipliers
 from aggopt.solvers._pyomo_program import (
@@ -38,7 +39,6 @@ from aggopt.solvers._pyomo_program import (
 from aggopt.solvers._pyomo_program import find_problem_class as find_problem_class
 from aggopt.solvers.certificate import Status
 from aggopt.solvers.options import explain_refusal
-from aggopt.solvers.scratch_folder import make_scratch_folder
 from aggopt.solvers.solver import CLASSES, Solver
 from aggopt.solvers.solver_log import is_logged
 from aggopt.solvers.termination import Ended

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from aggopt.core import guardian
-from aggopt.core.compile_time import compile_time
-from aggopt.core.deadline import LONGEST
+from aggopt.core.deadline import LONGEST, compile_time
 from aggopt.core.memory import find_available_memory
+from aggopt.core.stale_files import make_scratch_folder
 from aggopt.core.worker import (
     COMPILED,
     COMPILES,
@@ -36,7 +36,6 @@ from aggopt.core.worker import (
     unpack_message,
 )
 from aggopt.errors import JobError, ProcessError
-from aggopt.solvers.scratch_folder import make_scratch_folder
 from aggopt.solvers.solver_log import is_logged, log_of, print_to_log
 
 GRACE = 2.5  # seconds that a solver has after its time limit to end

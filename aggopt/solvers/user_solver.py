@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin
 from aggopt.errors import JobError

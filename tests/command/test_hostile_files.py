@@ -107,8 +107,8 @@ def test_groups_that_do_not_fit_are_refused_before_the_work(
 
 
 def test_init_and_convert_need_no_memory_for_the_whole_table(here, aggopt, monkeypatch):
-    monkeypatch.setattr("aggopt.data.readers.sample.MOST", 20)
-    monkeypatch.setattr("aggopt.data.readers.sample.RUN", 10)
+    monkeypatch.setattr("aggopt.data.readers.read.MOST", 20)
+    monkeypatch.setattr("aggopt.data.readers.read.RUN", 10)
     monkeypatch.setattr("aggopt.core.memory.find_available_memory", lambda: 1)
     assert aggopt("init", "people.csv", "--out", "new.toml")[0] == 0
     assert aggopt("convert", "people.csv", "made")[0] == 0

@@ -7,17 +7,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from aggopt.command.draft import propose_job
-from aggopt.data.readers import sample
+from aggopt.data.readers import read
 from aggopt.data.readers.csv_dialect import read_with_dialect, sample_with_dialect
-from aggopt.data.readers.sample import Sample
+from aggopt.data.readers.read import Sample
 from aggopt.errors import TableError
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Look at 40 records, ten in a row."""
-    monkeypatch.setattr(sample, "MOST", 40)
-    monkeypatch.setattr(sample, "RUN", 10)
+    monkeypatch.setattr(read, "MOST", 40)
+    monkeypatch.setattr(read, "RUN", 10)
 
 
 def persons(n):

@@ -15,7 +15,7 @@ from aggopt import partition
 from aggopt.aggregate.registry import AGGREGATORS
 from aggopt.command import console, warm_up
 from aggopt.command.console import COMPILING
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.errors import EngineError, JobError
 
 WITHOUT = {"correlated_blocks", "in_blocks", "recommend"}  # no kernels of their own
@@ -183,7 +183,7 @@ OFFICE = """
 import sys
 sys.path.insert(0, {benchmarks!r})
 from _cold_start_office import mask_office_table, office_jobs
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 for name in office_jobs():
     mask_office_table(name)
 print(compile_time.compiled)

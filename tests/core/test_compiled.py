@@ -17,8 +17,8 @@ import pytest
 from numba.core.errors import NumbaError
 
 import aggopt
-from aggopt.core.compile_time import compile_time
 from aggopt.core.compiled import compiled, unrefcounted
+from aggopt.core.deadline import compile_time
 
 ROOT = Path(aggopt.__file__).parent
 WRAPPED = {"compiled", "unrefcounted"}  # kernels that Python calls

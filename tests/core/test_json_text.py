@@ -12,7 +12,7 @@ import pytest
 from aggopt import measure
 from aggopt.command import console
 from aggopt.core.text_formats import format_json
-from aggopt.release.files.private import write_json
+from aggopt.release.files.write_table import write_json
 from aggopt.release.manifest import read_manifest_or_none
 
 FOUND = {"a": nan, "b": {"c": [1.5, -inf, (inf, 2)]}, "d": None, "e": True, "f": "NaN"}

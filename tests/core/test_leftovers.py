@@ -9,16 +9,20 @@ from pathlib import Path
 import pytest
 
 from aggopt.core import stale_files as leftovers
-from aggopt.core.stale_files import make_file_prefix, make_folder_prefix, remove_stale
+from aggopt.core.stale_files import (
+    make_file_prefix,
+    make_folder_prefix,
+    make_scratch_folder,
+    remove_stale,
+)
 from aggopt.core.worker import SCRATCH
 from aggopt.release.files.staging import Staging
-from aggopt.solvers.scratch_folder import make_scratch_folder
 
 CHILD = """
 import sys, time
 from pathlib import Path
 from aggopt.release.files.staging import Staging
-from aggopt.solvers.scratch_folder import make_scratch_folder
+from aggopt.core.stale_files import make_scratch_folder
 
 folder = Path(sys.argv[1])
 with Staging() as staging, make_scratch_folder() as own:

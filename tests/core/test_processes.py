@@ -7,8 +7,8 @@ import warnings
 import joblib
 import pytest
 
+from aggopt.core.parallel import run_in_processes
 from aggopt.core.plugins.trust import trust_files
-from aggopt.core.processes import run_in_processes
 from aggopt.errors import EngineError, UntrustedCodeError
 from aggopt.partition import PARTITIONERS
 

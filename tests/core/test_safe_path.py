@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from aggopt.core.processes import NAME, exclude_working_directory
+from aggopt.core.parallel import NAME, exclude_working_directory
 
 
 def test_the_environment_is_as_before_afterwards(monkeypatch):

@@ -7,7 +7,7 @@ import openpyxl
 import pyarrow as pa
 import pytest
 
-from aggopt.data.formats import excel, excel_archive
+from aggopt.data.formats import excel
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import TableError
 from aggopt.job import Input
@@ -187,7 +187,7 @@ def test_a_workbook_that_takes_more_memory_than_there_is_is_refused(
     tmp_path, monkeypatch
 ) -> None:
     path = changed(tmp_path, lambda xml: xml)
-    monkeypatch.setattr(excel_archive, "find_available_memory", lambda: 2**16)
+    monkeypatch.setattr(excel, "find_available_memory", lambda: 2**16)
     with pytest.raises(TableError, match=r"memory; 64\.0 KiB are left"):
         read_as_text(path, Input())
 

@@ -18,7 +18,7 @@ from aggopt.pipeline.review.review_release import assess_source
 from aggopt.privacy.requirement import Check
 from aggopt.release.files.staging import compute_sha256
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST
-from aggopt.release.report.number_format import format_share, round_share
+from aggopt.release.report.page import format_share, round_share
 from aggopt.release.report.sections.attacks import find_attacks
 from aggopt.release.report.sections.headline import make_headline
 

@@ -10,7 +10,7 @@ from tables import ROLES
 
 from aggopt import Job
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.job._error_text import _KINDS
+from aggopt.job._refusal import _KINDS
 
 RAW = re.compile(
     r"Value error|Input should|type=|pydantic|Extra inputs|validation|Unable to|"

@@ -9,8 +9,8 @@ import aggopt
 from aggopt import measure
 from aggopt.errors import AggoptError, TableError
 from aggopt.pipeline.review.review_release import assess_release
-from aggopt.release.report.number_format import format_share as percent
-from aggopt.release.report.number_format import round_share
+from aggopt.release.report.page import format_share as percent
+from aggopt.release.report.page import round_share
 from aggopt.release.report.release_report import collect_facts, render_report
 from tests.measure.recounted import attacks, attribution
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import aggopt
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError, TableError
-from aggopt.missing import imputed
-from aggopt.missing.imputation import NEAR
+from aggopt.missing import NEAR, imputed
 
 NAN = float("nan")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.missing.imputation import Observed
+from aggopt.missing import Observed
 from aggopt.privacy.requirement import sort_by_group
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 

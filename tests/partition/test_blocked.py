@@ -13,7 +13,7 @@ from partition.obeyed import obeys
 from scipy.spatial import cKDTree
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.threads import ThreadPool
+from aggopt.core.parallel import ThreadPool
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import _blocked_search as improve
 from aggopt.partition import blocked, local_search, mdav

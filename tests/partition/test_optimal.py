@@ -20,11 +20,9 @@ from aggopt.errors import (
 )
 from aggopt.partition import local_search, mdav, optimal
 from aggopt.partition._optimal import (
-    branch_and_price,
     column_generation,
-    exhaustive_kernels,
-    master,
     schedule,
+    search_tree_kernels,
 )
 from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal.column_generation import ColumnGeneration
@@ -39,7 +37,7 @@ from aggopt.solvers import SOLVERS, Status
 @pytest.fixture(autouse=True)
 def _by_columns(monkeypatch):
     """Few records are priced like many; `test_optimal_few.py` is about the others."""
-    monkeypatch.setattr(exhaustive_kernels, "MOST", 0)
+    monkeypatch.setattr(search_tree_kernels, "MOST", 0)
 
 
 KINDS = ("normal", "tied", "repeated", "far apart")
@@ -185,7 +183,7 @@ def test_branches_close_the_gap_without_cuts(seed, monkeypatch):
     monkeypatch.setattr(column_generation, "CUTS", 0)
     of = priced(records(seed, 10, 2, KINDS[seed % 3]), 2 + seed % 2, gap=1e-7)
     assert of.price()
-    branch_and_price.BranchAndPrice(of).process(Deadline(None))
+    schedule.BranchAndPrice(of).process(Deadline(None))
     best = least_loss(of.best.Z, of.best.k)
     assert of.best.value == pytest.approx(best)
     assert best * (1 - 1e-6) - 1e-6 <= of.best.bound <= best
@@ -206,7 +204,9 @@ def test_cuts_are_broken_by_the_choice_and_raise_the_bound():
     before, share = of.best.bound, of.solved.share
     count = of.cut()
     found = of.master.cuts
-    held = master.count_halves(of.pool.all, found, 60)[:, : len(share)] @ share
+    held = (
+        column_generation.count_halves(of.pool.all, found, 60)[:, : len(share)] @ share
+    )
     assert count == len(found) == len({*found})
     assert (held > [len(c) // 2 for c in found]).all()
     assert of.price()

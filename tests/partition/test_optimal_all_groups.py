@@ -11,8 +11,8 @@ from scipy.sparse import csc_array
 from aggopt.core.record_weights import compute_sse
 from aggopt.core.standardise import Scale
 from aggopt.partition import local_search, optimal
-from aggopt.partition._optimal import exhaustive_kernels as exhaustive
 from aggopt.partition._optimal import schedule
+from aggopt.partition._optimal import search_tree_kernels as exhaustive
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.solvers import Status
 

@@ -8,7 +8,7 @@ import pytest
 from partition import exact
 
 from aggopt.partition import optimal
-from aggopt.partition._optimal import exhaustive_kernels as exhaustive
+from aggopt.partition._optimal import search_tree_kernels as exhaustive
 from aggopt.solvers import Status
 
 FAR = [1e7, 1e10, 1e13, 1e14, 1e16]

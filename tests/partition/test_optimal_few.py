@@ -12,7 +12,7 @@ from aggopt.partition import loss_bound, optimal
 from aggopt.partition._optimal import column_generation
 from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal.columns import sort_groups
-from aggopt.partition._optimal.exhaustive_kernels import MOST, find_best_partition
+from aggopt.partition._optimal.search_tree_kernels import MOST, find_best_partition
 from aggopt.solvers import Status
 
 

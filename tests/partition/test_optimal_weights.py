@@ -10,7 +10,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import compute_sse
 from aggopt.models import set_partition
 from aggopt.partition import optimal
-from aggopt.partition._optimal import exhaustive_kernels as exhaustive
+from aggopt.partition._optimal import search_tree_kernels as exhaustive
 from aggopt.partition._optimal.columns import compute_group_sse, sort_groups
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
 from aggopt.partition.neighbours import find_neighbours

@@ -5,8 +5,8 @@ import pytest
 
 from aggopt.core.highs_program import HighsProgram
 from aggopt.errors import SolverError
+from aggopt.partition._optimal.column_generation import GroupMaster
 from aggopt.partition._optimal.columns import group_columns
-from aggopt.partition._optimal.master import GroupMaster
 from aggopt.partition.shared import restricted_master
 from aggopt.partition.shared.restricted_master import RestrictedMaster, require_highs
 

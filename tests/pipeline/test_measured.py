@@ -24,7 +24,7 @@ from aggopt.pipeline.finish.evaluate import (
     measure_release,
 )
 from aggopt.pipeline.review.review_release import Review, assess_release
-from aggopt.release.audit.counted_risk import replace_counted_risks
+from aggopt.release.audit.risks import replace_counted_risks
 from aggopt.release.release import Release
 
 TYPES = {

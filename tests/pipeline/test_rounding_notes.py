@@ -11,7 +11,7 @@ import pytest
 from aggopt.encoding.clock import Clock
 from aggopt.job import Output
 from aggopt.pipeline.finish import rounding
-from aggopt.release.drift import Drift
+from aggopt.release.manifest import Drift
 
 TENTH = Output(decimals=1)
 APART = [0.0, 0.0, 2.0, 2.0]  # standard deviation 1

@@ -11,7 +11,7 @@ from aggopt.command.missing_policies import _count_suppressed
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, InfeasibleInputError
-from aggopt.job._section import Input
+from aggopt.job import Input
 from aggopt.missing import patterns
 from aggopt.pipeline.validate.strata import require_none_of
 

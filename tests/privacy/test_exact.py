@@ -21,10 +21,9 @@ from aggopt.privacy import (
     recursive_cl,
     t_closeness,
 )
-from aggopt.privacy._ranked import rank_numbers
 from aggopt.privacy.distance import read_exact_number, require_exact
 from aggopt.privacy.nested import Nested, read_parents
-from aggopt.privacy.ordered_attribute import Ordered
+from aggopt.privacy.ordered_attribute import Ordered, rank_numbers
 from aggopt.privacy.value_levels import assign_levels
 
 LARGE = 2**53

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aggopt.data.context.confidential_parts import OfPart
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy import ordered_attribute as _ordered
 from aggopt.privacy.distance import LARGEST
@@ -14,7 +15,6 @@ from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.nested import Nested
 from aggopt.privacy.ordered_attribute import Ordered, _compute_terms
 from aggopt.privacy.requirement import sort_by_group
-from aggopt.privacy.requirement_of_part import OfPart
 from aggopt.privacy.value_levels import assign_levels, fill_equally
 
 NAMES = ["v", "w", "x", "y", "z"]

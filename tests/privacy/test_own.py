@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from aggopt.core.plugins.loading import Origin
+from aggopt.data.context.confidential_parts import OfPart
 from aggopt.errors import JobError
 from aggopt.privacy.model import OWN_MODELS, REQUIREMENTS, OwnPrivacyModel
-from aggopt.privacy.requirement_of_part import OfPart
 from aggopt.privacy.user_model import OwnJudge, OwnRequirement
 
 PAY = np.array([1, 1, 5, 2, 9, 3])

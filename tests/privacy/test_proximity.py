@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from aggopt import privacy
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._near_values import count_crowded, select_epsilon
-from aggopt.privacy.exact_order import Numbers
+from aggopt.privacy.exact_order import Numbers, count_crowded, select_epsilon
 from aggopt.privacy.models.dissimilarity import Dissimilarity
 from aggopt.privacy.models.epsilon_m import Proximity
 from aggopt.privacy.models.p_sensitive import Sensitivity

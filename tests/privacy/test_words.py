@@ -20,9 +20,8 @@ from aggopt.privacy import (
     recursive_cl,
 )
 from aggopt.privacy import t_closeness as t
-from aggopt.privacy._near_values import select_epsilon
 from aggopt.privacy.distance import read_threshold, require_exact
-from aggopt.privacy.exact_order import Numbers
+from aggopt.privacy.exact_order import Numbers, select_epsilon
 from aggopt.privacy.models.dissimilarity import Dissimilarity
 from aggopt.privacy.models.epsilon_m import Proximity
 from aggopt.privacy.models.l_diversity import Diversity

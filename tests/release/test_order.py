@@ -10,7 +10,7 @@ import pytest
 from tables import job, people
 
 import aggopt
-from aggopt.data.fingerprint import compute_fingerprint
+from aggopt.core.frame import compute_fingerprint
 from aggopt.data.table import Table
 
 KNOWN = ["age", "income"]

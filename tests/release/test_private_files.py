@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from aggopt.release.files.private import write_json, write_key
+from aggopt.release.files.write_table import write_json, write_key
 
 GROUPS = [[0, 0, 1], [1, 0, 1], [0, 1, 1]]
 PLACE, RISK = np.array([2, 0, 1]), np.array([0.5, 0.5, 1.0])

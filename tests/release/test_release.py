@@ -10,7 +10,7 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import PrivacyError, TableError
-from aggopt.release.audit.file_audit import recount_file
+from aggopt.release.audit.audit import recount_file
 
 ONE = {"quasi-identifier": ["x"]}
 EIGHT = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6, 7, 8]})

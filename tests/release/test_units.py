@@ -8,10 +8,10 @@ import pytest
 from aggopt.job import Privacy
 from aggopt.job.roles import Roles
 from aggopt.release.audit.audit import audit_release
-from aggopt.release.audit.counted_risk import record_risks
 from aggopt.release.audit.counts import Count
 from aggopt.release.audit.result import make_rare_combination_error
 from aggopt.release.audit.risk_limits import check_counted_limits
+from aggopt.release.audit.risks import record_risks
 from aggopt.release.audit.unprotected_columns import describe_linked_units
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])

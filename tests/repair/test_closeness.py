@@ -25,8 +25,7 @@ from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
 from aggopt.repair._close import RepairOptions
-from aggopt.repair._large_neighbourhood_search import SearchedUnions
-from aggopt.repair._merge_ilp import exchange_records
+from aggopt.repair._merge_ilp import SearchedUnions, exchange_records
 from aggopt.repair._problem import create_problem, make_close
 from aggopt.repair._result import MethodResult, bound_close_loss, bound_loss
 from aggopt.solvers import Status, choose

@@ -7,10 +7,13 @@ from conftest import require_solver
 
 from aggopt.core.deadline import Deadline
 from aggopt.partition import mdav
-from aggopt.repair import _large_neighbourhood_search, _merge_ilp, closeness
-from aggopt.repair._large_neighbourhood_search import SearchedUnions, search_unions
-from aggopt.repair._merge_ilp import _complete_choice
-from aggopt.repair._pricing import price_unions
+from aggopt.repair import _merge_ilp, closeness
+from aggopt.repair._merge_ilp import (
+    SearchedUnions,
+    _complete_choice,
+    price_unions,
+    search_unions,
+)
 from aggopt.repair._problem import create_problem, make_close
 from aggopt.repair._unions import find_close_unions
 from aggopt.solvers import SOLVERS, Status
@@ -31,7 +34,7 @@ def prepared(seed, n=39, k=3, t=0.2):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("groups", [6, 100])
 def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
-    monkeypatch.setattr(_large_neighbourhood_search, "GROUPS", groups)
+    monkeypatch.setattr(_merge_ilp, "GROUPS", groups)
     task, start, unions, prices = prepared(seed)
     missing = task.sse(start) + 1
     owner, _ = search_unions(unions, prices, missing, Deadline(None), np.inf)

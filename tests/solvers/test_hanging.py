@@ -23,7 +23,7 @@ from tables import job, people
 
 from aggopt import mask
 from aggopt.aggregate import p3m
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.errors import JobError, SolverError
 from aggopt.solvers import Status, logged, solve
 from aggopt.solvers import process_pool as _pool

@@ -12,8 +12,8 @@ from aggopt.algorithms.stiefel.bound import (
     prove_joint_bound,
 )
 from aggopt.algorithms.stiefel.cost import PieceCost
-from aggopt.algorithms.stiefel.descent import search_by_annealing
 from aggopt.algorithms.stiefel.manifold import Manifold
+from aggopt.algorithms.stiefel.run import search_by_annealing
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m_onesided_joint, satisfaction_joint
 from aggopt.solvers import SOLVERS, Status, solve

@@ -16,7 +16,7 @@ from aggopt.algorithms.slots import (
     remove_pairs,
     round_shares,
 )
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
 from aggopt.models.shared.category_choice import count_released, read_shares

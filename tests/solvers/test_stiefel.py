@@ -21,9 +21,14 @@ from aggopt.algorithms.stiefel.bound import (
     prove_joint_bound,
 )
 from aggopt.algorithms.stiefel.cost import Cost
-from aggopt.algorithms.stiefel.descent import descend_manifold, search_by_annealing
 from aggopt.algorithms.stiefel.manifold import Manifold, Rooms
-from aggopt.algorithms.stiefel.run import JointSearch, solve_separately, stack_optima
+from aggopt.algorithms.stiefel.run import (
+    JointSearch,
+    descend_manifold,
+    search_by_annealing,
+    solve_separately,
+    stack_optima,
+)
 from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean

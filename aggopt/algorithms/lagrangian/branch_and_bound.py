@@ -28,7 +28,7 @@ from aggopt.algorithms.lagrangian.dual_optimum import (
 from aggopt.algorithms.lagrangian.local_minima import AT, LEVEL
 from aggopt.algorithms.lagrangian.program import Box, Separable, is_in_every_group
 from aggopt.algorithms.lagrangian.restore import restore_rows, scale_to_rows
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 

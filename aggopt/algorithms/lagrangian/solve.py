@@ -21,7 +21,7 @@ from aggopt.algorithms.lagrangian.program import (
     compute_implied_box,
     is_in_every_group,
 )
-from aggopt.core.compile_time import compile_time
+from aggopt.core.deadline import compile_time
 from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
 from aggopt.models import satisfaction

@@ -16,8 +16,7 @@ from aggopt.data.formats.csv_check import UTF_8
 from aggopt.data.formats.registry import has_text_entries, require_format
 from aggopt.data.parsing.infer_text_type import strip_blanks
 from aggopt.data.parsing.parse_text import parse_column
-from aggopt.data.readers.read import read_as_text
-from aggopt.data.readers.sample import Sample
+from aggopt.data.readers.read import Sample, read_as_text
 from aggopt.job import SEPARATORS, Input, make_input_section
 
 SAMPLE = 2**20  # bytes that are looked at for the separator

@@ -13,8 +13,8 @@ from pathlib import Path
 from time import monotonic, sleep, time_ns
 from typing import Any
 
+from aggopt.core.parallel import exclude_working_directory
 from aggopt.core.plural import plural
-from aggopt.core.processes import exclude_working_directory
 from aggopt.engine.executors.local import TRIES
 from aggopt.engine.executors.tasks import run_task
 from aggopt.engine.storage.scratch_files import OnProgress

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Protocol
 
-from aggopt.core.processes import exclude_working_directory
+from aggopt.core.parallel import exclude_working_directory
 from aggopt.engine.executors.tasks import run_task
 from aggopt.engine.storage.scratch_files import (
     EVERY,

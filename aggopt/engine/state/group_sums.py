@@ -13,7 +13,7 @@ from aggopt.engine.validate.values import require_apart
 from aggopt.models.covariance_mean import MomentSums
 from aggopt.pipeline.finish.rounding import find_time_steps, make_drift
 from aggopt.pipeline.prepare.published_grid import choose_decimals
-from aggopt.release.drift import Drift
+from aggopt.release.manifest import Drift
 
 COINCIDE = 1e-9  # standard deviations: group means that lie no farther apart
 ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.validation import Floats
-from aggopt.data.context.merged_strata import merge_small_strata
-from aggopt.data.context.strata import find_stratum_domains
+from aggopt.data.context.strata import find_stratum_domains, merge_small_strata
 from aggopt.data.parsing.categories import find_nodes, publish_nodes
 from aggopt.engine.state.run_state import LeafState, RunState
 from aggopt.engine.state.shuffle import Each

@@ -6,8 +6,7 @@ from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.aggregate.distance_requests import ByAttribute
 from aggopt.aggregate.shift_settings import DECIDES, INSISTS
 from aggopt.errors import JobError
-from aggopt.job import Job, Mean, P3m, Recommended, Repairing
-from aggopt.job.risk_section import Risk
+from aggopt.job import Job, Mean, P3m, Recommended, Repairing, Risk
 from aggopt.partition.shared.settings import TOGETHER
 from aggopt.pipeline.prepare.defaults import (
     describe_requirement,

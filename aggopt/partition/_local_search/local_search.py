@@ -12,11 +12,11 @@ from pydantic import Field, StrictInt
 from aggopt.core.deadline import Deadline, Progress, require_time_limit, throttle
 from aggopt.core.deferred_signals import finish_despite_interrupt
 from aggopt.core.record_weights import compute_sse
-from aggopt.core.stacklevel import find_caller_stacklevel
 from aggopt.core.validation import (
     Floats,
     Labels,
     check_group_size,
+    find_caller_stacklevel,
     is_number,
     renumber_groups,
     require_seed,

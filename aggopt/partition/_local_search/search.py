@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.compile_time import compile_time
-from aggopt.core.deadline import Deadline
+from aggopt.core.deadline import Deadline, compile_time
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, renumber_groups
 from aggopt.partition._local_search import setup

@@ -243,8 +243,8 @@ def _improve_incumbent(
     work: ScaledIncumbent, options: _OptimalOptions, clock: Deadline
 ) -> None:
     """Improve and bound the incumbent by the method that suits size and time."""
-    from aggopt.partition._optimal.exhaustive_kernels import MOST, estimate_time
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
+    from aggopt.partition._optimal.search_tree_kernels import MOST, estimate_time
     from aggopt.partition.neighbours import find_neighbours
 
     n = len(work.records)
@@ -280,7 +280,7 @@ def _improve_incumbent(
 
 
 def _enumerate_all(best: Incumbent) -> None:
-    from aggopt.partition._optimal.exhaustive_kernels import find_best_partition
+    from aggopt.partition._optimal.search_tree_kernels import find_best_partition
 
     best.take(find_best_partition(best.Z, best.k, best.weights))
 

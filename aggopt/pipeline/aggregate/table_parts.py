@@ -11,8 +11,8 @@ from aggopt.aggregate import AGGREGATORS, Aggregation, PublishedCategories
 from aggopt.aggregate.aggregation import get_column, stack_centroids
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.deadline import Progress
+from aggopt.core.parallel import ignore_progress
 from aggopt.core.standardise import Scale
-from aggopt.core.threads import ignore_progress
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.strata import RecordStrata

@@ -28,7 +28,7 @@ from aggopt.release.audit.changes import WaveChanges
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.dominance import make_dominance_requirements
 from aggopt.release.audit.originals import GRID, Originals
-from aggopt.release.block_names import partition_names
+from aggopt.release.manifest import partition_names
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,8 +32,7 @@ from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.validate.infeasibility import explain_single_group
 from aggopt.pipeline.waves.wave import LaterWave
 from aggopt.release.audit.changes import WaveChanges
-from aggopt.release.block_names import partition_certificates, partition_names
-from aggopt.release.drift import Drift
+from aggopt.release.manifest import Drift, partition_certificates, partition_names
 from aggopt.solvers import Certificate, Status
 
 

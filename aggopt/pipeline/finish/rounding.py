@@ -33,7 +33,7 @@ from aggopt.pipeline.prepare.published_grid import (
     is_asked_whole,
     is_whole,
 )
-from aggopt.release.drift import Drift
+from aggopt.release.manifest import Drift
 
 TYPED = 1e-6  # of an attribute's range; float32 stays below it
 ROUNDED = 1e-9  # standard deviations that arithmetic takes a value off a bound

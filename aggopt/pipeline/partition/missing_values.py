@@ -16,7 +16,7 @@ from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding import Encoded
 from aggopt.encoding.incomplete import fill_coordinates, impute_means
 from aggopt.job import Job
-from aggopt.missing.imputation import Observed, impute_by_neighbours
+from aggopt.missing import Observed, impute_by_neighbours
 from aggopt.partition.block_partition import partition_blocks
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.methods import repair_block

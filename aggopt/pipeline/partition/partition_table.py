@@ -64,7 +64,7 @@ from aggopt.pipeline.waves.later_wave import (
     read_later_wave,
     suggest_wave_remedy,
 )
-from aggopt.release.block_names import partition_certificates
+from aggopt.release.manifest import partition_certificates
 
 
 @reraise_interrupts()

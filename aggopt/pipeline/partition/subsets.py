@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from aggopt.core.processes import run_in_processes
+from aggopt.core.parallel import run_in_processes
 from aggopt.core.types import F64, I64, Bool, Labels
 from aggopt.core.validation import Floats, renumber_groups
 from aggopt.data.context.confidential import Confidential

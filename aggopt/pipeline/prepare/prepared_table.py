@@ -15,8 +15,8 @@ from aggopt.data.table import Table
 from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.encoding.incomplete import impute_means
 from aggopt.job import Job
-from aggopt.missing.attribute_patterns import Patterns
-from aggopt.missing.attribute_patterns import combine_patterns as joined
+from aggopt.missing import Patterns
+from aggopt.missing import combine_patterns as joined
 from aggopt.pipeline.prepare.memory_check import require_memory_to_encode
 from aggopt.release.audit.counts import combine_codes
 

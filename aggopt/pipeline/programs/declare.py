@@ -14,9 +14,9 @@ from aggopt.aggregate import Aggregation
 from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.shifted_means import FEASIBLE
 from aggopt.aggregate.user_model import ByModel
+from aggopt.core.frame import compute_fingerprint
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Labels
-from aggopt.data.fingerprint import compute_fingerprint
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job, Shifting, Squared
 from aggopt.models import Model

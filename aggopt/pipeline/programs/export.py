@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from aggopt.aggregate import Aggregation
 from aggopt.aggregate.user_model import ByModel
+from aggopt.core.stale_files import make_scratch_folder
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.pipeline.prepare.inputs import load_job
@@ -24,9 +25,8 @@ from aggopt.pipeline.programs.declare import (
     judge_centroids,
     read_problem,
 )
-from aggopt.release.files.private import write_json
 from aggopt.release.files.staging import Staging, check_places
-from aggopt.solvers.scratch_folder import make_scratch_folder
+from aggopt.release.files.write_table import write_json
 from aggopt.solvers.solve_problem import find_problem_class
 
 FORMATS = ("nl", "lp", "mps")

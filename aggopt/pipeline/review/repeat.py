@@ -17,9 +17,8 @@ from aggopt.pipeline.mask import mask
 from aggopt.pipeline.prepare.inputs import Progress, read_table
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
 from aggopt.release.files.output_paths import ReleaseFiles
-from aggopt.release.manifest import list_versions, read_manifest_or_none
+from aggopt.release.manifest import WriteRecipe, list_versions, read_manifest_or_none
 from aggopt.release.release import Release
-from aggopt.release.write_recipe import WriteRecipe
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from aggopt.pipeline.review.review_release import (
     read_original_and_release,
     read_shared_weights,
 )
-from aggopt.release.audit.file_audit import recount_file
+from aggopt.release.audit.audit import recount_file
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import compute_sha256
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts

@@ -35,14 +35,17 @@ from aggopt.pipeline.review.release_checks import (
     require_record_order,
 )
 from aggopt.release.audit.audit import Audit, audit_release
-from aggopt.release.audit.counted_risk import replace_counted_risks
 from aggopt.release.audit.dominance import (
     make_dominance_requirements,
     select_value_weights,
 )
-from aggopt.release.audit.risks import RiskMeasures, measure_risks
-from aggopt.release.block_names import block_names
+from aggopt.release.audit.risks import (
+    RiskMeasures,
+    measure_risks,
+    replace_counted_risks,
+)
 from aggopt.release.files.output_paths import ReleaseFiles
+from aggopt.release.manifest import block_names
 
 CHANCE = 0.05  # kappa of categories in another order, but for luck
 NUMERIC = "numeric"

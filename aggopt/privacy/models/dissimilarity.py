@@ -11,16 +11,16 @@ from aggopt.core.columns import read_labels
 from aggopt.core.section import Section
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
-from aggopt.privacy._near_values import (
+from aggopt.privacy.distance import read_exact_number
+from aggopt.privacy.exact_order import (
     Epsilon,
     NearNumbers,
     count_crowded,
     list_epsilon_attributes,
     read_epsilon,
+    read_exact_numbers,
     select_epsilon,
 )
-from aggopt.privacy.distance import read_exact_number
-from aggopt.privacy.exact_order import read_exact_numbers
 from aggopt.privacy.model import Attribute, PrivacyModel
 from aggopt.privacy.requirement import Requirement
 

@@ -11,15 +11,16 @@ from aggopt.core.columns import describe_argument, read_labels
 from aggopt.core.section import Section, to_int
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.privacy._near_values import (
+from aggopt.privacy.exact_order import (
     Epsilon,
+    Near,
     NearNumbers,
     count_crowded,
     list_epsilon_attributes,
     read_epsilon,
+    read_exact_numbers,
     select_epsilon,
 )
-from aggopt.privacy.exact_order import Near, read_exact_numbers
 from aggopt.privacy.model import Attribute, PrivacyModel
 from aggopt.privacy.requirement import Requirement
 

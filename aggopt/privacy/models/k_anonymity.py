@@ -1,9 +1,11 @@
 """k-anonymity: number of records that share their published values."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BeforeValidator, Field, StrictInt
 
+from aggopt.core.columns import read_labels
 from aggopt.core.section import Section, to_int
 from aggopt.privacy.model import PrivacyModel
 
@@ -39,3 +41,29 @@ k = 5                    # records that share what is published of them, at leas
 scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see below
 """,
 )
+
+
+def k_anonymity(groups: Any) -> int:
+    """Return k: each group has at least k records.  Range 1 to n; more is better.
+
+    Parameters
+    ----------
+    groups
+        Labels (n,), or the quasi-identifiers of a released table: records that are
+        equal in all of them form a group (see `find_groups`).
+
+    Raises
+    ------
+    JobError, TableError
+        The groups are empty, or labels skip a number.
+
+    Source: Samarati, Protecting respondents' identities in microdata release, IEEE
+    TKDE 13(6), 2001; Sweeney, k-anonymity: a model for protecting privacy, IJUFKS
+    10(5), 2002.
+
+    Examples
+    --------
+    >>> k_anonymity([0, 0, 0, 1, 1])
+    2
+    """
+    return int(np.bincount(read_labels(groups)).min())

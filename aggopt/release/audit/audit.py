@@ -1,19 +1,23 @@
-"""Recount a release from its values, trusting nothing that made them."""
+"""Recount a release, in memory or written, trusting nothing that made it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from aggopt.core.types import AnyInt
-from aggopt.core.validation import Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.data.context.confidential import read_confidential_attributes
-from aggopt.job import AttributeSection, Privacy
+from aggopt.data.readers.read import read_release_as_text
+from aggopt.errors import PrivacyError, TableError
+from aggopt.job import AttributeSection, Job, Privacy
 from aggopt.job.roles import Roles
 from aggopt.partition.block_partition import require_cover
 from aggopt.privacy.dominance import Dominance
 from aggopt.release.audit.counts import Count, encode_entries
+from aggopt.release.audit.dominance import make_dominance_requirements
 from aggopt.release.audit.missing import MissingChanges, count_compatible
 from aggopt.release.audit.originals import Originals
 from aggopt.release.audit.partial_audit import Combinations, audit_part, merge_audits
@@ -168,3 +172,46 @@ def _list_unprotected(
                 if exposed
                 else each
             )
+
+
+def recount_file(
+    aside: Path,
+    job: Job,
+    blocks: Sequence[Sequence[str]],
+    records: int,
+    units: Labels | None = None,
+    weights: Floats | None = None,
+) -> Audit:
+    """Return the audit of a release from the bytes of its file.
+
+    `units` are the units of its records, in its order, if k counts them.  `weights` are
+    the records' weights, published or not: (n,), or (n, d) of their values.
+
+    Raises
+    ------
+    PrivacyError
+        The file does not read as this number of records.
+    """
+    try:
+        csv_format = job.released_input.model_copy(update={"multiline": True})
+        written = read_release_as_text(aside, csv_format, job.roles)
+    except TableError:
+        written = ()
+    if len(written) != records:
+        raise PrivacyError(
+            f"What was written does not read as {records} records.",
+            fix="write a .parquet file; nothing was left behind.",
+        )
+    return audit_release(
+        written,
+        job.roles,
+        job.privacy,
+        blocks,
+        decimal=job.input.decimal,
+        compatible=job.missing.report_compatible,
+        bounds=job.attributes,
+        units=units,
+        dropped=job.dropped,
+        pseudonym=job.pseudonym,
+        dominance=make_dominance_requirements(job, weights),
+    )

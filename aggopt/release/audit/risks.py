@@ -1,22 +1,23 @@
-"""Risks that a job requests, besides the risks of every release."""
+"""Risks that a job requests, and risks that count equal records of the written file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.equality import EqualByField
 from aggopt.core.record_weights import weight_of_each
-from aggopt.core.types import Labels
-from aggopt.core.validation import Floats
+from aggopt.core.validation import Floats, Labels
 from aggopt.data.parsing.entries import Moment, Values, make_entry_reader
 from aggopt.data.table import Table
 from aggopt.errors import TableError, naming
 from aggopt.job import Job
-from aggopt.measure import risk
+from aggopt.measure import Assessment, risk
 from aggopt.measure.risk.sample_uniques import check_size
+from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import combine_codes, encode_entries
 
 Totals = dict[str, Any]
@@ -216,3 +217,33 @@ def _measure_guesses(tables: _Both, name: str) -> Totals:
         "chance": guesses.chance,
         "undefined": guesses.undefined,
     }
+
+
+def replace_counted_risks(measures: Assessment, audit: Audit) -> Assessment:
+    """Return measures whose groups are the groups that the audit counted.
+
+    Groups of floats are equal, except for values that the file distinguishes: 0 and -0,
+    or 5 and 5.0, which another program wrote.
+    """
+    counted: dict[str, Any] = {
+        "highest_risk": 1 / audit.combination,
+        "average_risk": audit.whole.average_risk,
+        "reidentifications": audit.groups,
+    }
+    types = None if measures.types is None else replace(measures.types, **counted)
+    return replace(measures, **counted, types=types)
+
+
+def record_risks(
+    released: nw.DataFrame[Any], names: Sequence[str], units: Labels | None = None
+) -> Floats:
+    """Return the re-identification chance of each record, (n,), fractions in (0, 1].
+
+    1 / records that share its combination of the attributes `names`, counted by the
+    rules of the audit; or 1 / `units` (n,) that share it.
+    """
+    groups = combine_codes(encode_entries(released[name]) for name in names)
+    counted = groups
+    if units is not None:
+        counted = np.unique(np.stack([groups, units]), axis=1)[0]
+    return np.asarray(1 / np.bincount(counted)[groups])

@@ -1,4 +1,4 @@
-"""Pictures of a release: attributes before and after, sizes of groups, attacks."""
+"""Pictures of a release: attributes, groups, attacks, correlations, single records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from aggopt.core.types import AnyInt
+from aggopt.core.types import F64, AnyInt
+from aggopt.data.table import Table
 from aggopt.measure import Assessment
 from aggopt.measure.safe_figures import Density, format_percents, round_percent
-from aggopt.release.figures.distributions import Distribution
+from aggopt.release.figures.distributions import (
+    LONG,
+    Distribution,
+    choose_unit,
+    counts_dates,
+    list_level_names,
+    read_nodes,
+    read_plain_numbers,
+)
 from aggopt.release.figures.figure import (
+    BLUE,
     GREY,
     ORIGINAL,
     RELEASED,
@@ -26,6 +36,7 @@ from aggopt.release.figures.figure import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
 
 NAMES = ("original", "released")
 TICKS = 6  # edges that are named, at most
@@ -195,3 +206,107 @@ def draw_risk(attacks_run: Sequence[Attack]) -> Picture:
     panel.invert_yaxis()
     label_axes(panel, x="% of records, or of values")
     return figure
+
+
+MOST_CORRELATED = 20  # attributes shown, by change of their correlations, largest first
+WRITTEN = 10  # attributes up to which the cells show figures
+TITLES = "Originals", "Released less originals"
+
+
+def draw_correlation_changes(names: Sequence[str], before: F64, after: F64) -> Picture:
+    """Return a picture of correlations (d, d) before masking, and of their change."""
+    change = after - before
+    largest = np.nan_to_num(np.abs(change)).max(axis=1)
+    shown = np.sort(np.argsort(-largest, kind="stable")[:MOST_CORRELATED])
+    cells = np.ix_(shown, shown)
+    shown_names = [names[j] for j in shown.tolist()]
+    figure, grid = make_panels(2, high=4.5)
+    for panel, matrix, title in zip(
+        grid, (before[cells], change[cells]), TITLES, strict=True
+    ):
+        image = _draw_cells(panel, matrix, shown_names)
+        label_axes(panel, title=title)
+        figure.colorbar(image, ax=panel, shrink=0.8)
+    if len(names) > MOST_CORRELATED:
+        figure.suptitle(
+            f"The {MOST_CORRELATED} of {len(names)} attributes that changed most"
+        )
+    return figure
+
+
+def _draw_cells(panel: "Axes", matrix: F64, names: Sequence[str]) -> "AxesImage":
+    image = panel.imshow(matrix, cmap="RdBu", vmin=-1, vmax=1)
+    for axis in (panel.xaxis, panel.yaxis):
+        set_named_ticks(axis, range(len(names)), names)
+    panel.tick_params(axis="x", rotation=90)
+    if len(names) <= WRITTEN:
+        for (row, column), figure in np.ndenumerate(matrix):
+            says = "" if np.isnan(figure) else f"{figure:.2f}"
+            dark = abs(figure) > 0.6
+            panel.text(
+                column,
+                row,
+                says,
+                ha="center",
+                va="center",
+                color="white" if dark else "black",
+                fontsize=8,
+            )
+    return image
+
+
+def draw_records(original: Table, released: Table, name: str) -> Picture:
+    """Return the picture of a quasi-identifier in two tables of equal records.
+
+    Of a number, a date or a time each record's value before against after; of a
+    category the number of records that moved from level to level.
+    """
+    figure, (panel,) = make_panels(1, high=5.0)
+    if name in original.domains:
+        _draw_level_moves(panel, original, released, name)
+    else:
+        _draw_numbers(panel, original, released, name)
+    return figure
+
+
+def draw_against(panel: "Axes", before: F64, after: F64) -> None:
+    """Draw each record's value (n,) before against after, and the line of equality."""
+    ends = [np.nanmin([before, after]), np.nanmax([before, after])]
+    panel.plot(ends, ends, color=GREY, linewidth=1, zorder=1)
+    panel.scatter(before, after, s=9, alpha=0.5, color=BLUE, linewidths=0)
+
+
+def _draw_numbers(panel: "Axes", original: Table, released: Table, name: str) -> None:
+    both = [read_plain_numbers(table, name) for table in (original, released)]
+    unit = ""
+    clock = original.clocks.get(name)
+    if clock is not None:
+        unit = "days" if counts_dates(clock) else choose_unit(both[1])
+        both = [seconds / LONG[unit] for seconds in both]
+    if clock is not None and counts_dates(clock):
+        panel.xaxis_date()  # days since 1970, as matplotlib counts
+        panel.yaxis_date()
+        unit = ""
+    draw_against(panel, *both)
+    in_units = f", {unit}" if unit else ""
+    title = f"{shorten_label(name)}: each point is a record. Private"
+    label_axes(panel, x=f"original{in_units}", y=f"released{in_units}", title=title)
+
+
+def _draw_level_moves(
+    panel: "Axes", original: Table, released: Table, name: str
+) -> None:
+    before, after = (read_nodes(table, name) for table in (original, released))
+    is_present = (before >= 0) & (after >= 0)
+    levels = np.unique(np.concatenate([before[is_present], after[is_present]]))
+    counts = np.zeros((len(levels), len(levels)))
+    at = tuple(np.searchsorted(levels, codes[is_present]) for codes in (before, after))
+    np.add.at(counts, at, 1)
+    image = panel.imshow(counts, cmap="viridis")
+    panel.figure.colorbar(image, label="records")
+    names = [list_level_names(original, name)[j] for j in levels.tolist()]
+    for axis in (panel.xaxis, panel.yaxis):
+        set_named_ticks(axis, range(len(names)), names)
+    panel.tick_params(axis="x", rotation=90)
+    title = f"{shorten_label(name)}: how many records moved. Private"
+    label_axes(panel, x="released", y="original", title=title)

@@ -16,9 +16,8 @@ from types import TracebackType
 from aggopt.core import guardian
 from aggopt.core.deferred_signals import defer_signals, names_given
 from aggopt.core.regular_files import resolve_path
-from aggopt.core.stale_files import make_file_prefix, remove_stale
+from aggopt.core.stale_files import find_scratch_parent, make_file_prefix, remove_stale
 from aggopt.errors import PlaceError, TableError
-from aggopt.solvers.scratch_folder import find_scratch_parent
 
 _BEFORE = ".aggopt.before."
 _aside_now: set[Path] = set()  # of this process

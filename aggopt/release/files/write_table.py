@@ -1,20 +1,26 @@
-"""File of a release: written by its ending, and read back for comparison."""
+"""Files of a release: the table by its ending, and its owner's manifest and key."""
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 
-from aggopt.core.types import F64
+from aggopt.core.text_formats import format_json
+from aggopt.core.types import F64, Bool
+from aggopt.core.validation import Floats, Labels
 from aggopt.data.formats.registry import WriteOptions, get_suffix, require_format
 from aggopt.data.readers.codebook import Codebook
 from aggopt.data.readers.read import read_file
 from aggopt.errors import TableError
 from aggopt.job import Job
+from aggopt.partition.shared.result import Block
 from aggopt.release.files.type_support import require_supported_table
 
 ROOM = 2**16  # bytes that fit, unless the disk is full
@@ -160,3 +166,33 @@ def _is_number(kind: pa.DataType) -> bool:
 def _to_floats(column: pa.ChunkedArray) -> F64:
     floats: F64 = column.cast(pa.float64()).to_numpy()
     return floats
+
+
+def write_key(
+    to: Path,
+    blocks: Sequence[Block],
+    place: Labels,
+    risk: Floats,
+    further: Mapping[str, npt.NDArray[Any]] = MappingProxyType({}),
+    is_kept: Bool | None = None,
+) -> None:
+    """Write group, place in the masked table and risk of each record of the input.
+
+    `further` are other figures of each record, by name.  `is_kept` marks the released
+    records, all if it is None; the others have no figures.
+    """
+    several = len(blocks) > 1
+    labels = {
+        f"group_{number}" if several else "group": block.labels
+        for number, block in enumerate(blocks, start=1)
+    }
+    columns = {**labels, "released_record": place, "risk": risk, **further}
+    key = pa.table(columns)
+    if is_kept is not None:
+        key = key.take(pa.array(np.cumsum(is_kept) - 1, mask=~is_kept))
+    pyarrow.csv.write_csv(key, to)
+
+
+def write_json(to: Path, stated: dict[str, Any]) -> None:
+    """Write a manifest."""
+    to.write_bytes(f"{format_json(stated)}\n".encode())

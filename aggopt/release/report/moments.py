@@ -9,10 +9,13 @@ import numpy as np
 from aggopt.core.types import F64, Labels
 from aggopt.measure.safe_figures import FEW, round_figure
 from aggopt.release.audit.counts import combine_codes, encode_entries
-from aggopt.release.report.column import ReportedColumn
-from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import format_figure, format_share, round_share
-from aggopt.release.report.parts import DataTable
+from aggopt.release.report.facts import Facts, ReportedColumn
+from aggopt.release.report.page import (
+    DataTable,
+    format_figure,
+    format_share,
+    round_share,
+)
 
 SHOWN = 20  # rows that are seen at once; the others are folded
 FAR = (0.1, 0.25, 0.5, 1.0)  # standard deviations

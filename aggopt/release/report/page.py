@@ -1,19 +1,18 @@
-"""One page of HTML that opens offline: whatever is put into it is escaped."""
+"""One page of HTML that opens offline, its tables and figures, and its numbers."""
 
 import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from aggopt.release.report.number_format import (
-    format_figure,
-    format_share,
-    format_whole,
-)
+from aggopt.measure.safe_figures import format_percents, round_percent
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 TEMPLATES = Path(__file__).parent / "templates"
@@ -82,3 +81,113 @@ def _join_signs(text: str) -> str:
 def _digest(text: str) -> str:
     """Return the name of an inline text in a Content-Security-Policy."""
     return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+STACKED = 2  # columns that a phone has room for side by side
+FEW = 100  # rows; longer tables scroll, as each stacked cell repeats its heading
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """A table: the first cell of a row names it.
+
+    Attributes
+    ----------
+    caption
+        Text above it, which is read aloud.
+    head, rows
+        Names of the columns, and the cells of each row.
+    numeric
+        Columns of numbers, from 0, which are aligned right.
+    ids
+        One a row, for links to it; none when empty.
+    """
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    numeric: Sequence[int] = ()
+    ids: Sequence[str] = ()
+
+    @property
+    def stacked(self) -> bool:
+        """Whether a narrow page has the cells of a row below each other."""
+        return len(self.head) > STACKED and len(self.rows) <= FEW
+
+
+@dataclass(frozen=True)
+class FoldedTable:
+    """A table that opens when its summary is chosen."""
+
+    summary: str
+    table: DataTable
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart, its caption, and a folded table of its numbers."""
+
+    chart: Markup
+    caption: str
+    table: DataTable
+
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def format_share(part: float) -> str:
+    """Return a fraction as a whole percentage; 0 % and 100 % are exactly none and all.
+
+    Examples
+    --------
+    >>> format_share(0.187), format_share(0.004), format_share(0.996), format_share(1.0)
+    ('19 %', '< 1 %', '> 99 %', '100 %')
+    """
+    return format_percents(round_percent(part)).replace("-", MINUS)
+
+
+def format_upper_bound(part: float) -> str:
+    """Return an upper bound on a fraction as a whole percentage, rounded up.
+
+    Examples
+    --------
+    >>> format_upper_bound(0.361), format_upper_bound(0.36), format_upper_bound(0.0)
+    ('37 %', '36 %', '0 %')
+    """
+    rounding = 1e-9  # 100 * 0.36 may be a little more than 36
+    return f"{ceil(100 * part - rounding)} %"
+
+
+def round_share(part: float) -> float:
+    """Return a fraction in whole hundredths: all that a public page knows of it.
+
+    >>> round_share(0.1234)
+    0.12
+    """
+    return round_percent(part) / 100
+
+
+def format_figure(number: float | None, digits: int = 3) -> str:
+    """Return a number to three significant digits, or to `digits`.
+
+    Examples
+    --------
+    >>> [format_figure(x) for x in (48.518, 123456.0, 0.00123456, None)]
+    ['48.5', '123000', '0.00123', 'none']
+    """
+    if number is None:
+        return "none"
+    rounded = float(f"{number:.{digits - 1}e}")
+    plain = f"{rounded:.15g}" if 1e-4 <= abs(rounded) < 1e9 or not rounded else ""
+    return (plain or f"{rounded:.{digits - 1}e}").replace("-", MINUS)
+
+
+def format_whole(number: float) -> str:
+    """Return the nearest whole number.
+
+    Examples
+    --------
+    >>> format_whole(2.6), format_whole(-0.2)
+    ('3', '0')
+    """
+    return f"{round(number)}".replace("-", MINUS)

@@ -8,15 +8,19 @@ import numpy as np
 from aggopt.core.types import F64
 from aggopt.measure.safe_figures import FEW, round_figure
 from aggopt.measure.safe_figures import compute_correlations as rounded_correlations
-from aggopt.release.report.charts import intervals, squares
-from aggopt.release.report.charts.intervals import Interval
-from aggopt.release.report.number_format import (
+from aggopt.release.report.charts.relations import (
+    Interval,
+    draw_intervals,
+    draw_square,
+)
+from aggopt.release.report.page import (
     MINUS,
+    DataTable,
+    Figure,
     format_figure,
     format_share,
     round_share,
 )
-from aggopt.release.report.parts import DataTable, Figure
 
 MOST = 12  # attributes that are related with each other
 NAMED = 6  # attributes that name their columns: more have numbers
@@ -71,11 +75,9 @@ def draw_correlations(pair: Related) -> tuple[Figure, Figure] | None:
         for rows in zip(before, after, strict=True)
     ]
     largest = max(abs(v) for row in change for v in row)
-    first = squares.draw_square(CORRELATIONS, names, before, _format_two)
+    first = draw_square(CORRELATIONS, names, before, _format_two)
     strongest = max(largest, 0.25)
-    second = squares.draw_square(
-        "Changes", names, change, _format_signed, strongest=strongest
-    )
+    second = draw_square("Changes", names, change, _format_signed, strongest=strongest)
     caption = f"Released less original; the largest change is {largest:.2f}"
     return (
         Figure(
@@ -139,9 +141,7 @@ def draw_regression(outcome: str, y: F64, pair: Related) -> Figure | None:
     )
     head = ["attribute", "original", "its error", "released", "its error", "overlap"]
     table = DataTable(f"Regression of {outcome}", head, cells, range(1, 6))
-    return Figure(
-        intervals.draw_intervals(f"Regression of {outcome}", rows), caption, table
-    )
+    return Figure(draw_intervals(f"Regression of {outcome}", rows), caption, table)
 
 
 def _fit_least_squares(y: F64, columns: dict[str, F64]) -> tuple[F64, F64] | None:

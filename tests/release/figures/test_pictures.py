@@ -10,7 +10,6 @@ from tables import job
 
 import aggopt
 from aggopt.measure.safe_figures import Density, Shares
-from aggopt.release.figures.correlations import MOST, draw_correlation_changes
 from aggopt.release.figures.distributions import Distribution
 from aggopt.release.figures.figure import (
     MARKS,
@@ -22,8 +21,10 @@ from aggopt.release.figures.figure import (
 )
 from aggopt.release.figures.release_pictures import MOST as MOST_BLOCKS
 from aggopt.release.figures.release_pictures import (
+    MOST_CORRELATED,
     Sizes,
     draw_before_after,
+    draw_correlation_changes,
     draw_group_sizes,
 )
 from aggopt.release.figures.tradeoff import Series, add_series_legend, draw_tradeoff
@@ -98,7 +99,7 @@ def test_many_blocks_and_attributes_are_said_to_be_more() -> None:
     after[[29, 3], [3, 29]] = 0.5
     figure = draw_correlation_changes([f"a{j}" for j in range(30)], before, after)
     names = [text.get_text() for text in figure.axes[0].get_xticklabels()]
-    assert names == [f"a{j}" for j in range(MOST - 1)] + ["a29"]
+    assert names == [f"a{j}" for j in range(MOST_CORRELATED - 1)] + ["a29"]
     assert figure.get_suptitle() == "The 20 of 30 attributes that changed most"
     assert not figure.axes[0].texts
 

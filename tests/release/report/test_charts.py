@@ -5,8 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from aggopt.release.report.charts.bars import AttackBar, count_fitting, draw_attacks
-from aggopt.release.report.charts.densities import CHARACTER, draw_density
+from aggopt.release.report.charts.bars import (
+    CHARACTER,
+    AttackBar,
+    count_fitting,
+    draw_attacks,
+    draw_density,
+)
 
 LENGTHS = [1, 3, 7, 12]
 

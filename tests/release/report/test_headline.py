@@ -12,7 +12,7 @@ from tables import MDAV
 
 import aggopt
 from aggopt.release.audit.unchanged import Unchanged
-from aggopt.release.report.number_format import format_share
+from aggopt.release.report.page import format_share
 from aggopt.release.report.release_report import collect_facts, render_report
 from aggopt.release.report.sections.headline import bound_saving, make_headline
 from aggopt.solvers import Certificate, Status

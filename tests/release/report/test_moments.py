@@ -12,7 +12,7 @@ from aggopt.measure.safe_figures import round_figure
 from aggopt.pipeline.review.report_data import read_report_data
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.moments import WeightedMoments, compute_stratum_means
-from aggopt.release.report.number_format import format_figure
+from aggopt.release.report.page import format_figure
 from aggopt.release.report.release_report import collect_facts, render_report
 
 BY_WEIGHT = (

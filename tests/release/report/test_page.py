@@ -11,13 +11,15 @@ from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
 from aggopt.release.report.charts.scatter import Point, draw_scatter
-from aggopt.release.report.number_format import (
+from aggopt.release.report.page import (
+    TEMPLATES,
+    DataTable,
+    Figure,
+    fill_template,
     format_figure,
     format_share,
     format_whole,
 )
-from aggopt.release.report.page import TEMPLATES, fill_template
-from aggopt.release.report.parts import DataTable, Figure
 
 STYLE = (TEMPLATES / "style.css").read_text("utf-8")
 NASTY = "<script>alert(1)</script>"

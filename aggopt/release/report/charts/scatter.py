@@ -7,7 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
-from aggopt.release.report.number_format import format_whole
+from aggopt.release.report.page import format_whole
 
 TOP = 18
 BOTTOM = 48

@@ -13,8 +13,7 @@ from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.report.charts import bars
 from aggopt.release.report.charts.bars import AttackBar
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import format_share, round_share
-from aggopt.release.report.parts import DataTable, Figure
+from aggopt.release.report.page import DataTable, Figure, format_share, round_share
 from aggopt.release.report.sections.registry import ReportSection
 
 SIZES = 8  # of groups that have a column of their own, at most

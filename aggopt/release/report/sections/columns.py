@@ -3,7 +3,7 @@
 from aggopt.aggregate import AGGREGATORS
 from aggopt.core.plural import join_names
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.parts import DataTable, FoldedTable
+from aggopt.release.report.page import DataTable, FoldedTable
 from aggopt.release.report.sections.provenance import format_count
 from aggopt.release.report.sections.registry import ReportSection
 

@@ -15,7 +15,7 @@ from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.risk_limits import LINKAGE, RiskLimit
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import format_share, format_upper_bound
+from aggopt.release.report.page import format_share, format_upper_bound
 from aggopt.release.report.sections.attacks import UNLINKED, Attacks, find_attacks
 from aggopt.release.report.sections.proofs import find_worst_gap
 from aggopt.release.report.sections.registry import ReportSection

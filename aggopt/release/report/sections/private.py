@@ -8,10 +8,8 @@ from markupsafe import Markup
 
 from aggopt.core.standardise import Scale
 from aggopt.release.report.charts import svg
-from aggopt.release.report.column import ReportedColumn
-from aggopt.release.report.facts import Facts, Private
-from aggopt.release.report.number_format import format_figure
-from aggopt.release.report.parts import DataTable, Figure
+from aggopt.release.report.facts import Facts, Private, ReportedColumn
+from aggopt.release.report.page import DataTable, Figure, format_figure
 from aggopt.release.report.sections.registry import ReportSection
 
 PANELS = 12

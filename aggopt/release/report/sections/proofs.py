@@ -5,8 +5,12 @@ from dataclasses import dataclass
 
 from aggopt.job import Shifting
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import MINUS, format_figure, format_upper_bound
-from aggopt.release.report.parts import DataTable
+from aggopt.release.report.page import (
+    MINUS,
+    DataTable,
+    format_figure,
+    format_upper_bound,
+)
 from aggopt.release.report.sections.registry import ReportSection
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import PROVEN

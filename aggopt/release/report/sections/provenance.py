@@ -7,7 +7,7 @@ from aggopt.core.plural import plural
 from aggopt.job import Job
 from aggopt.measure.safe_figures import FEW
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.number_format import format_share
+from aggopt.release.report.page import format_share
 from aggopt.release.report.sections.registry import ReportSection
 
 PUBLIC = (

@@ -9,12 +9,10 @@ from aggopt.core.types import F64
 from aggopt.data.table import Table
 from aggopt.measure.safe_figures import FEW, Density
 from aggopt.release.figures.distributions import Distribution, make_distribution
-from aggopt.release.report.charts import bars, densities
-from aggopt.release.report.column import ReportedColumn
-from aggopt.release.report.facts import Facts
+from aggopt.release.report.charts import bars
+from aggopt.release.report.facts import Facts, ReportedColumn
 from aggopt.release.report.moments import SHOWN, make_moments_table, make_stratum_table
-from aggopt.release.report.number_format import format_share, round_share
-from aggopt.release.report.parts import DataTable, Figure
+from aggopt.release.report.page import DataTable, Figure, format_share, round_share
 from aggopt.release.report.relations import (
     Related,
     draw_correlations,
@@ -184,7 +182,7 @@ def draw_distribution(
         label = f"Distribution of {name}"
         edges = shares.what.edges
         widths = shares.what.widths
-        chart = densities.draw_density(
+        chart = bars.draw_density(
             label, edges, widths, shares.ticks, original_shares, after
         )
         return Figure(

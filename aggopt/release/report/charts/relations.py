@@ -1,12 +1,12 @@
-"""Coefficients and their intervals, before and after, in standard errors."""
+"""Relations: coefficients with their intervals, and squares of correlations."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from aggopt.release.report.charts import svg
-from aggopt.release.report.number_format import format_figure, format_share
+from aggopt.release.report.page import format_figure, format_share
 
 
 @dataclass(frozen=True)
@@ -90,3 +90,57 @@ def _draw_intervals(
         says = format_share(max(row.overlap, 0.0))
         body.append(svg.text(beside, y + 12, says, "value"))
     return svg.canvas(at.width, height, label, body, only=at.only)
+
+
+WIDTH = 330
+LEFT = 88
+ABOVE = 30
+ROW = 30
+PALE = 0.6  # of the strongest colour: the text on it is to be read
+
+
+def draw_square(
+    label: str,
+    names: Sequence[str],
+    values: Sequence[Sequence[float]],
+    says: Callable[[float], str],
+    *,
+    strongest: float = 1.0,
+) -> Markup:
+    """Return a square of values (d, d); `strongest` is the one with the full colour."""
+    wide = (WIDTH - LEFT) / len(names)
+    body = [*_named(names, wide)]
+    for i, row in enumerate(values):
+        for j, value in enumerate(row):
+            x = LEFT + j * wide
+            y = ABOVE + i * ROW
+            if i == j:
+                body.append(svg.rect(x + 1, y + 1, wide - 2, ROW - 2, "diag"))
+                continue
+            strength = PALE * min(abs(value) / strongest, 1.0)
+            kind = "pos" if value > 0 else "neg"
+            body.append(svg.rect(x + 1, y + 1, wide - 2, ROW - 2, kind, fill=strength))
+            if wide >= 34:  # room for a number
+                middle = x + wide / 2
+                body.append(
+                    svg.text(
+                        middle, y + 0.65 * ROW, says(value), "cell", anchor="middle"
+                    )
+                )
+    return svg.canvas(WIDTH, ABOVE + ROW * len(names), label, body)
+
+
+def _named(names: Sequence[str], wide: float) -> Iterator[Markup]:
+    """Yield the name of each column above it, and of each row to its left.
+
+    If names are cut, rows and columns have numbers.
+    """
+    letters = int(wide / 8)
+    cut = any(len(name) > letters for name in names)
+    for j, name in enumerate(names):
+        beside = svg.shorten(f"{j + 1} {name}" if cut else name, 11)
+        middle = LEFT + (j + 0.5) * wide
+        end = ABOVE + (j + 0.65) * ROW
+        above = str(j + 1) if cut else name
+        yield svg.text(middle, 18, above, "tick", anchor="middle", full=name)
+        yield svg.text(LEFT - 8, end, beside, "tick", anchor="end", full=name)
