@@ -1014,7 +1014,7 @@ CASES: dict[str, Case] = {
 
 
 def documented() -> dict[str, tuple[str, str]]:
-    page = DOCUMENT.read_text("utf-8").split("\n## ")[0]
+    page = DOCUMENT.read_text("utf-8").split("\n## ")[1]
     rows = re.findall(r"^\| (?!Input ).*", page, re.MULTILINE)
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     return {name: (outcome, says) for name, outcome, says in cells}

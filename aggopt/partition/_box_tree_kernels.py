@@ -2,7 +2,7 @@
 
 Distances equal those of the plain scan bit for bit, and ties are broken as there. So
 the same record wins, provided that no bound excludes a record wrongly. Bounds are in
-single precision: `lost` allows for its errors.
+single precision: `bound_rounding` allows for its errors.
 """
 
 import numpy as np
