@@ -197,3 +197,44 @@ def test_functions_are_named_by_verbs(trees):
         if re.fullmatch("[a-z]+ed", name) or name in PARTICIPLES.split()
     ]
     assert len(participles) <= 0.035 * len(names)
+
+
+PAGES = sorted(
+    path
+    for path in (
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+    )
+    if "benchmarks" not in path.parts  # printed by commands
+)
+
+
+def read_prose(page: Path) -> str:
+    """Return a page without its blocks of code and its glossary of wrong words."""
+    text = page.read_text("utf-8")
+    if page.name == "CONTRIBUTING.md":
+        text = text.split("\n## Glossary")[0]
+    return re.sub(
+        r"```.*?```|<!--.*?-->", "", re.sub(r"(?m)^    .*$", "", text), flags=re.DOTALL
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_is_plain(page):
+    """At most 60 hits of the patterns above in 10,000 words; short pages have 3."""
+    prose = read_prose(page)
+    hits = re.findall(rf"\b(?:{'|'.join(PATTERNS)})\b", prose)
+    assert len(hits) <= max(3, 60 * len(prose.split()) / 10_000), hits
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sentences_of_a_page_are_short(page):
+    """17 words on average, and one in twenty has more than 30; no tables, headings."""
+    text = re.sub(r"(?m)^\s*\|.*$|^#.*$|^\s*(?:[-*]|\d+\.) ", "\n\n", read_prose(page))
+    paragraphs = re.split(r"\n\s*\n", text)
+    ends = r"(?<=[.!?:])\s+(?=[A-Z`\[*])"
+    sentences = [s.split() for p in paragraphs for s in re.split(ends, p.strip())]
+    lengths = [len(words) for words in sentences if len(words) > 2]
+    assert sum(lengths) <= 17 * len(lengths)
+    assert sum(n > 30 for n in lengths) <= max(1, len(lengths) / 18)
