@@ -283,14 +283,14 @@ class Observed(Requirement):
     model: ClassVar[str] = "observed"
 
     attribute: str
-    there: Bool = field(repr=False)
+    is_present: Bool = field(repr=False)
     least: int
     units: Labels | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:
         """Number of records."""
-        return len(self.there)
+        return len(self.is_present)
 
     @property
     def name(self) -> str:
@@ -304,7 +304,7 @@ class Observed(Requirement):
 
     def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the count of values, or of units, in each group, (groups,)."""
-        present = self.there[records]
+        present = self.is_present[records]
         if self.units is None:
             return np.add.reduceat(present.astype(np.float64), starts[:-1])
         groups = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -155,7 +155,7 @@ def with_code(name: str, *, trusted: bool = True, **settings: Any) -> Case:
         path.write_text(CODE)
         asked = job(partition={"method": f"{folder}/{name}", **settings})
         with trust_files([path] if trusted else []):
-            return frame, asked.loaded()
+            return frame, asked.load_code()
 
     return case
 
@@ -174,7 +174,7 @@ def with_model(name: str, **settings: Any) -> Case:
         path.write_text(MODEL)
         asked = job(aggregation={"model": f"{folder}/{name}", **settings})
         with trust_files([path]):
-            return frame, asked.loaded()
+            return frame, asked.load_code()
 
     return case
 

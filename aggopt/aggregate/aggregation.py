@@ -147,7 +147,7 @@ def scale_for(X: Floats, labels: Labels, weights: Floats | None = None) -> Scale
     """
     if labels.ndim == 1:
         return Scale.of(X, weights)
-    return Scale.beside(Scale.of(X[:, [j]], weights) for j in range(X.shape[1]))
+    return Scale.concatenate(Scale.of(X[:, [j]], weights) for j in range(X.shape[1]))
 
 
 def group_means(X: Floats, labels: Labels, weights: Floats | None = None) -> Floats:

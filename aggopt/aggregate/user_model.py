@@ -414,8 +414,8 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
 
     @property
     def program(self) -> OwnModel:
-        """The model, which `contained` has loaded."""
-        return self.contained()._own  # type: ignore[return-value]
+        """The model, which `load_contents` has loaded."""
+        return self.load_contents()._own  # type: ignore[return-value]
 
     @property
     def own(self) -> Aggregator | None:
@@ -452,7 +452,7 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
         model = load_user_model(section["model"])
         return read({**settings, "model": model.name})._with(model)
 
-    def contained(self) -> Self:
+    def load_contents(self) -> Self:
         """Return it with its model loaded and the settings checked; raises as loading.
 
         Raises

@@ -141,7 +141,7 @@ class TriedModel:
         return run_solver(self.model, self.data, solver, begin, time_limit=limit)
 
     @cached_property
-    def known(self) -> Any:
+    def known_point(self) -> Any:
         """A point that some solver found; None if no solver has one."""
         for language in self.model.languages:
             try:
@@ -153,13 +153,13 @@ class TriedModel:
         means = getattr(self.data, "means", None)
         return None if means is None else self.at(means)
 
-    def beside(self, problem: Any) -> Iterator[Any]:
+    def iterate_near_points(self, problem: Any) -> Iterator[Any]:
         """Yield points: one that was found, and copies with one entry changed.
 
         In each copy only the constraints of that entry are violated: no other
         constraint hides their violations.
         """
-        at = self.known
+        at = self.known_point
         if at is None:
             not_tried("no point is known: no installed solver finds one")
         yield at

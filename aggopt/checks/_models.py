@@ -49,7 +49,7 @@ def constraints_have_the_names_of_the_head(f: TriedModel) -> None:
     for language in f.model.languages:
         unknown = declared.list_constraint_names(f.declared(language)) - head_names
         require(not unknown, f"in {language}: {', '.join(sorted(unknown))}")
-    at = f.known
+    at = f.known_point
     if at is not None:
         judged = set(f.model.violations(f.data, at))
         wrong = sorted(judged ^ head_names)
@@ -107,7 +107,7 @@ def languages_and_numpy_agree(f: TriedModel) -> None:
         problem = f.declared(language)
         if not _has_variables(f, problem):
             not_tried("a point lists what is not 0, not the variables")
-        for at in f.beside(problem):
+        for at in f.iterate_near_points(problem):
             declared.set_values(problem, at)
             _require_agreement(f, problem, at, language)
 
@@ -198,7 +198,7 @@ def no_point_beats_a_bound(f: TriedModel) -> None:
 
 def judging_changes_nothing(f: TriedModel) -> None:
     """Cost and violations of a point are equal each time; data do not change."""
-    at = f.known
+    at = f.known_point
     if at is None:
         not_tried("no point is known: no installed solver finds one")
     before = pickle.dumps(list_arrays(f.data))
@@ -214,7 +214,7 @@ def judging_changes_nothing(f: TriedModel) -> None:
 def order_of_records_does_not_matter(f: TriedModel) -> None:
     """Cost and violations do not depend on the order of records and groups."""
     data = f.data
-    at = f.known
+    at = f.known_point
     if not is_dataclass(f.data):
         not_tried("its data are no dataclass, which alone can be put in another order")
     labels = getattr(data, "labels", None)
@@ -273,7 +273,7 @@ def _require_file(f: TriedModel) -> None:
 
 def _has_variables(f: TriedModel, problem: Any) -> bool:
     """Whether the fields of a point are variables of the problem, of equal shapes."""
-    at = f.known
+    at = f.known_point
     if at is None:
         return True
     shapes = [

@@ -78,7 +78,7 @@ class TriedSolver:
         return solve(problem, self.solver.name, **how)
 
     @cached_property
-    def known(self) -> list[KnownEnd]:
+    def known_ends(self) -> list[KnownEnd]:
         """How the known program of each class ended, minimised and maximised."""
         ended = []
         for kind in self.classes:
@@ -120,7 +120,7 @@ def it_says_what_it_takes(f: TriedSolver) -> None:
 def known_optima_are_found(f: TriedSolver) -> None:
     """Each class that it claims it solves, minimised and maximised."""
     f.require_here()
-    for kind, best, value, outcome, _ in f.known:
+    for kind, best, value, outcome, _ in f.known_ends:
         ended = outcome.status in (Status.OPTIMAL, Status.LOCAL)
         require(ended, f"{kind}: it ends as {outcome.status.value}")
         if f.solver.is_global or kind != "NLP":
@@ -134,7 +134,7 @@ def known_optima_are_found(f: TriedSolver) -> None:
 def it_proves_no_more_than_is_so(f: TriedSolver) -> None:
     """No bound is beyond the optimum; a local solver proves none."""
     f.require_here()
-    for kind, best, _, outcome, sign in f.known:
+    for kind, best, _, outcome, sign in f.known_ends:
         if outcome.bound is None:
             continue
         require(f.solver.is_global, f"{kind}: it is local, and states a bound")
@@ -229,7 +229,7 @@ def unknown_options_are_refused(f: TriedSolver) -> None:
 def it_repeats_itself(f: TriedSolver) -> None:
     """Equal programs end alike, at equal cost."""
     f.require_here()
-    for kind, _, value, outcome, sign in f.known:
+    for kind, _, value, outcome, sign in f.known_ends:
         if sign > 0:
             a = NUMBERS.get(kind, 1.0)
             problem = build_known_program(str(f.solver.language), kind, a)

@@ -278,7 +278,7 @@ def compare(
         *(path for path in releases if path.suffix == ".json"),
     ]
     manifest_paths = named_manifests or [
-        ReleaseFiles.beside(path).manifest for path in tables
+        ReleaseFiles.of_table(path).manifest for path in tables
     ]
     comparison: Any = None
     if without_keys:
@@ -341,7 +341,7 @@ def print_risk(review: "Review") -> None:
     rows = list_release_risks(review.measures, totals)
     _print("Risk of the release", ("figure", "found", "compared with"), rows)
     if review.audit.unchanged:
-        sentence = review.audit.unchanged.said(review.audit.records)
+        sentence = review.audit.unchanged.describe(review.audit.records)
         print_line(sentence or "No record is published unchanged.")
 
 

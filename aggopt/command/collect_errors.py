@@ -266,7 +266,7 @@ def find_refusal(path: Path, table: pa.Table, job: Job) -> AggoptError | None:
         data = read_as_mask(path, table, job)
         parts = [job]
         if job.units.apart(job.roles):
-            parts = [*split_job(job.contained(), read_table(data, job)[0])]
+            parts = [*split_job(job.load_contents(), read_table(data, job)[0])]
         for part in parts:
             with suppress(_ReadyToPartition):
                 partition_table(data, part, on_progress)

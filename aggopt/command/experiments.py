@@ -240,7 +240,11 @@ def experiment(
     grid_file = GridFile.read(grid)
     inputs = (grid, *grid_file.tables.values())
     check_places(out, overwrite=overwrite, inputs=inputs)
-    settings = {**grid_file.said} if jobs is None else {**grid_file.said, "jobs": jobs}
+    settings = (
+        {**grid_file.arguments}
+        if jobs is None
+        else {**grid_file.arguments, "jobs": jobs}
+    )
     cache = settings.get("cache")
     interrupts.outcome = (
         "name a cache in GRID to go on another time"

@@ -105,7 +105,7 @@ def mask(
         mask_folder(table, loaded_job, out, trust, as_json=as_json)
         return
     require_one_file(table, PARTS)
-    places = ReleaseFiles.beside(out, private, report)
+    places = ReleaseFiles.of_table(out, private, report)
     roles = loaded_job.released_roles
     names = (*roles.published, *roles.unit)
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
@@ -138,7 +138,7 @@ def repeat(
     from aggopt.pipeline.review.repeat import remake_release
     from aggopt.release.files.output_paths import ReleaseFiles
 
-    places = ReleaseFiles.beside(out, private)
+    places = ReleaseFiles.of_table(out, private)
     places.check(overwrite=overwrite, inputs=(table, manifest))
     with console.track_progress(quiet=as_json) as report:
         release, written = remake_release(

@@ -117,7 +117,7 @@ def _has_manifest(path: Path, manifests: Path | None) -> bool:
 
     if path.is_dir():
         return ((manifests or make_private_path(path)) / MANIFEST).exists()
-    return ReleaseFiles.beside(path, manifests).manifest.exists()
+    return ReleaseFiles.of_table(path, manifests).manifest.exists()
 
 
 def _require_public(private: bool) -> None:

@@ -50,7 +50,7 @@ class Scale:
         holes = np.isnan(X)
         if holes.any():
             columns = zip(X.T, ~holes.T, strict=True)
-            return cls.beside(
+            return cls.concatenate(
                 cls.of(x[rows, None], None if weights is None else weights[rows])
                 for x, rows in columns
             )
@@ -68,7 +68,7 @@ class Scale:
         return cls(X[0].copy(), centre * unit, spread * unit)
 
     @classmethod
-    def beside(cls, scales: Iterable["Scale"]) -> "Scale":
+    def concatenate(cls, scales: Iterable["Scale"]) -> "Scale":
         """Return one scale for the attributes of several scales, side by side."""
         parts = zip(*((s.origin, s.centre, s.spread) for s in scales), strict=True)
         return cls(*map(np.concatenate, parts))

@@ -56,7 +56,7 @@ class Table:
         The levels of categorical ones, by name.
     clocks
         The clocks of dates, times of day or durations, by name.
-    kept
+    kept_missing
         Quasi-identifiers whose values may be missing, and remain so.
     codebooks
         The codebooks of a statistical file's columns, by name.
@@ -68,7 +68,7 @@ class Table:
     types: Types = field(default_factory=dict, repr=False)
     domains: Mapping[str, Domain] = field(default_factory=dict, repr=False)
     clocks: Mapping[str, Clock] = field(default_factory=dict, repr=False)
-    kept: frozenset[str] = frozenset()
+    kept_missing: frozenset[str] = frozenset()
     codebooks: Mapping[str, Codebook] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
@@ -120,7 +120,7 @@ class Table:
         frame = parse_date_columns(frame, types, like.clocks if like else {})
         policy = missing.policy if missing else REFUSE
         keep_missing = (
-            like.kept
+            like.kept_missing
             if like
             else list_attributes_kept_missing(names, attributes, policy)
         )
@@ -160,7 +160,7 @@ class Table:
     def _find_nodes(self, name: str) -> Floats:
         column = self.frame[name]
         nodes = find_nodes(column, self.domains[name]).astype(np.float64)
-        if name in self.kept:
+        if name in self.kept_missing:
             nodes[find_missing_entries(column)] = np.nan
         return nodes
 
@@ -171,7 +171,7 @@ class Table:
         unequal `sampling` weights (n,). Coordinates of missing values are nan.
         """
         quasi = self.frame.select(*self.roles.quasi_identifier)
-        if self.kept and (absent := np.isnan(self.matrix())).any():
+        if self.kept_missing and (absent := np.isnan(self.matrix())).any():
             return encode_observed(quasi, absent, self.types, weights, sampling)
         weighted = any(
             attribute_type.weight != 1 for attribute_type in self.types.values()

@@ -134,7 +134,7 @@ def mask(
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
     loaded_job = load_job(
         replace_engine_keys(job, name=engine, **keys), trust
-    ).contained()
+    ).load_contents()
     require_picklable(loaded_job)
     on_progress = read_progress(progress)
     folder = _read_pattern(data)

@@ -76,7 +76,7 @@ def read_folder_report(
         made_of = stated.count("input", "records")
         require_made_of(originals, records, made_of, stated.name)
     trusted_code = attach_trusted_code(stated.entry("job", dict), stated.find("code"))
-    job = Job(**trusted_code).loaded()
+    job = Job(**trusted_code).load_code()
     if job_file is not None:
         require_equal_requirements(manifest, job, job_file)
     rows = _rows(folder, job)

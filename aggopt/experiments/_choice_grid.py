@@ -139,7 +139,7 @@ def _replace_settings(job: Job, settings: Mapping[str, Any]) -> Job:
         sections["privacy"] = job.privacy.keys_with(**privacy)
     if shift := {n: settings[n] for n in AGGREGATION if n in settings}:
         sections["aggregation"] = _list_explicit_entries(job.aggregation) | shift
-    return Job(**sections).contained()
+    return Job(**sections).load_contents()
 
 
 def _choose_grouping(section: MethodSection, method: Any) -> Any:

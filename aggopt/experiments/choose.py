@@ -61,7 +61,7 @@ class Choosing:
     def found(self) -> Choices:
         """Results so far."""
         points = tuple(
-            make_choice_point(place + 1, cell.said, cell.job, self.run.found[place])
+            make_choice_point(place + 1, cell.settings, cell.job, self.run.found[place])
             for place, cell in enumerate(self.run.cells)
             if place in self.run.found
         )

@@ -30,7 +30,7 @@ class Cell:
         The name of its table.
     job, seed
         The job to run; the seed is in the job, if any section takes one.
-    said
+    settings
         Settings from the grid, by column: of keys that list several settings; None
         if only other cells have the setting.
     """
@@ -38,13 +38,13 @@ class Cell:
     table: str
     job: Job = field(repr=False)
     seed: int | None
-    said: Mapping[str, Any]
+    settings: Mapping[str, Any]
 
     @property
     def called(self) -> str:
         """What messages call it."""
         seed = {} if self.seed is None else {"seed": self.seed}
-        settings = {"table": self.table, **self.said, **seed}
+        settings = {"table": self.table, **self.settings, **seed}
         present = (
             (name, value) for name, value in settings.items() if value is not None
         )
@@ -56,7 +56,7 @@ class Cell:
         job = self.job
         methods = {name: getattr(job, name).method for name in NAMED}
         first = {"table": self.table, "k": job.privacy.k, **methods}
-        return {**first, **self.said, **first, "seed": self.seed}
+        return {**first, **self.settings, **first, "seed": self.seed}
 
 
 def list_cells(
@@ -115,7 +115,7 @@ def _iter_jobs(
         columns = make_setting_columns({key: entries[key] for key in several})
         called = ", ".join(f"{name} = {value!r}" for name, value in columns.items())
         with naming(f"Cell {called}" if called else "The grid"):
-            job = Job(roles=roles, **_build_sections(entries)).contained()
+            job = Job(roles=roles, **_build_sections(entries)).load_contents()
         if job in first:
             raise JobError(
                 f"Two cells are the same job: {first[job]}; and {called}.",
@@ -272,12 +272,12 @@ class GridFile:
     ----------
     tables
         Paths by the names of the tables.
-    said
+    arguments
         The other arguments of `aggopt.experiment`.
     """
 
     tables: Mapping[str, Path]
-    said: Mapping[str, Any]
+    arguments: Mapping[str, Any]
 
     @classmethod
     def read(cls, path: Path) -> "GridFile":

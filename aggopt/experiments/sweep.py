@@ -111,7 +111,7 @@ def _make_sweep_point(masked: Aggregation, tried: Evaluation, **at: Any) -> Swee
 def _list_settings(
     section: UserMethodSection, over: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the settings of each point; raises as `OwnSection.contained`.
+    """Return the settings of each point; raises as `PluginSection.load_contents`.
 
     Raises
     ------

@@ -121,7 +121,7 @@ class AttributeSection(Section):
                 fix="write lower < upper, or leave one of them out.",
             )
 
-    def contained(self) -> "AttributeSection":
+    def load_contents(self) -> "AttributeSection":
         """Return it with the lines of its tree in place of the path of a file.
 
         Raises
@@ -133,7 +133,7 @@ class AttributeSection(Section):
             return self
         return self.model_copy(update={"tree": read_rows(Path(self.tree))})
 
-    def beside(self, folder: Path) -> "AttributeSection":
+    def resolve_from(self, folder: Path) -> "AttributeSection":
         """Return it with the path of a tree seen from a folder."""
         if not isinstance(self.tree, str):
             return self

@@ -198,13 +198,15 @@ class Job(Sections):
     def _beside(self, folder: Path) -> dict[str, Any]:
         """Return the sections that name files, with their paths seen from a folder."""
         sections: dict[str, Any] = {
-            "attributes": {n: a.beside(folder) for n, a in self.attributes.items()}
+            "attributes": {
+                n: a.resolve_from(folder) for n, a in self.attributes.items()
+            }
         }
         if isinstance(self.partition, EarlierGroups):
-            sections["partition"] = self.partition.beside(folder)
+            sections["partition"] = self.partition.resolve_from(folder)
         return sections
 
-    def contained(self) -> "Job":
+    def load_contents(self) -> "Job":
         """Return it with the contents of the files that it names, and no path of them.
 
         The job is then independent of the machine.
@@ -219,10 +221,10 @@ class Job(Sections):
         sections = {}
         for name, attribute in self.attributes.items():
             with naming(f"Column {name!r}", name):
-                sections[name] = attribute.contained()
-        return self.model_copy(update={"attributes": sections}).loaded()
+                sections[name] = attribute.load_contents()
+        return self.model_copy(update={"attributes": sections}).load_code()
 
-    def loaded(self) -> "Job":
+    def load_code(self) -> "Job":
         """Return it with the code that it names loaded, and its settings checked.
 
         Raises

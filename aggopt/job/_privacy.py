@@ -141,8 +141,8 @@ class OwnRequiring(UserMethodSection):
 
     @property
     def model(self) -> OwnPrivacyModel:
-        """The privacy model with its settings; raises as `contained`."""
-        loaded = self.contained()
+        """The privacy model with its settings; raises as `load_contents`."""
+        loaded = self.load_contents()
         own: OwnPrivacyModel = loaded._own  # type: ignore[assignment]
         return own.asking(loaded.arguments, loaded.attributes)
 
@@ -212,13 +212,13 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
     average_risk: float | None = Field(default=None, gt=0, le=1, strict=True)
     linkage: float | None = Field(default=None, ge=0, le=1, strict=True)
 
-    def contained(self) -> Self:
+    def load_contents(self) -> Self:
         """Return it with user code loaded: privacy models and a repair."""
         sections: dict[str, Any] = {
-            "own": tuple(section.contained() for section in self.own)
+            "own": tuple(section.load_contents() for section in self.own)
         }
         if isinstance(self.repair, OwnRepairing):
-            sections["repair"] = self.repair.contained()
+            sections["repair"] = self.repair.load_contents()
         return self.model_copy(update=sections)
 
     def keys_with(self, **keys: Any) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class EarlierGroups(Grouping):
                 fix='set changes = "merge", or leave them out.',
             )
 
-    def beside(self, folder: Path) -> "EarlierGroups":
+    def resolve_from(self, folder: Path) -> "EarlierGroups":
         """Return it with its paths seen from a folder."""
         paths = {"keep_groups": self.keep_groups, "earlier": self.earlier}
         resolved = {n: _resolve_from(folder, path) for n, path in paths.items() if path}

@@ -59,7 +59,7 @@ class Measures(PluginSection):
         """Whether the section is empty."""
         return not self.extra and self.largest_loss is None
 
-    def contained(self) -> Self:
+    def load_contents(self) -> Self:
         """Return it with its measures loaded; raises as `adopt_user_measures`."""
         if self._own is not None or not self.extra:
             return self

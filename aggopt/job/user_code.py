@@ -134,7 +134,9 @@ def load_user_code(job: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     for title, section in job:
         is_plugin = isinstance(section, PluginSection)
         with naming(f"[{title}]"):
-            loaded_section = load_solver(section.contained() if is_plugin else section)
+            loaded_section = load_solver(
+                section.load_contents() if is_plugin else section
+            )
         if loaded_section is not section:
             sections[title] = loaded_section
     return sections

@@ -202,7 +202,7 @@ InnerMethod = Annotated[
 class FromGroups(Grouping, PluginSection):
     """Settings of a method that calls another one: `initial` or `inner`."""
 
-    def contained(self) -> Self:
+    def load_contents(self) -> Self:
         """Return the settings with the other method loaded.
 
         Raises as `Registry.adopted`.

@@ -136,7 +136,7 @@ def _make_release(
         drift=drift,
         risks=measure_risks(partitioned.table, released, job),
         strata=partitioned.strata,
-        units=partitioned.units.of if partitioned.units else None,
+        units=partitioned.units.unit_of_record if partitioned.units else None,
         original=NotPickled(_select_quasi_identifiers(partitioned.table)),
         weights=partitioned.weights_of_values,
         urgent=notes.urgent,

@@ -195,7 +195,7 @@ class Release(EqualByField):
         """Mask (n,) of the input records that are released; None if all are."""
         if self.wave is not None and self.wave.kept is not None:
             return self.wave.kept
-        return self.strata.kept if self.strata else None
+        return self.strata.is_released if self.strata else None
 
     @property
     def table(self) -> Any:
@@ -295,7 +295,7 @@ class Release(EqualByField):
         refused.  If the function was not called, no file is left behind.
         """
         folder, page = (None if p is None else Path(p) for p in (private, report))
-        files = ReleaseFiles.beside(Path(path), folder, page)
+        files = ReleaseFiles.of_table(Path(path), folder, page)
         files.check(
             overwrite=overwrite,
             masked=self.source.sha256,

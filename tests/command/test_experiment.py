@@ -131,7 +131,7 @@ attributes = { age = { tree = "tree.csv" }, sex = { kind = "nominal" } }
     read = GridFile.read(lab / "grid.toml")
     here = f"{lab}/mine.py"
     assert read.tables == {"first": lab / "people.csv"}
-    assert read.said["grid"] == {
+    assert read.arguments["grid"] == {
         "k": 3,
         "partition": [
             {"method": "mdav"},

@@ -74,7 +74,7 @@ def test_demo_as_json(here, aggopt, monkeypatch) -> None:
     import aggopt as package
 
     release = package.mask(people(), package.Job.read("job.toml"))
-    files = ReleaseFiles.beside(here / "patients.csv")
+    files = ReleaseFiles.of_table(here / "patients.csv")
     compared = {"P3M": release.measures}
     shown = demo.DemoResult(release, compared, files, here / "it.png")
     monkeypatch.setattr(demo, "run_demo", lambda *_, **__: shown)

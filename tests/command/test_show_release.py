@@ -19,7 +19,7 @@ from aggopt.measure.types import means_by_kind
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.solvers import Certificate, Status
 
-FILES = ReleaseFiles.beside(Path("masked.csv"))
+FILES = ReleaseFiles.of_table(Path("masked.csv"))
 MOST = 15
 
 

@@ -60,7 +60,7 @@ def test_the_rule_is_said() -> None:
 
 
 def test_places_refuse_names_before_any_work(tmp_path) -> None:
-    files = ReleaseFiles.beside(tmp_path / "masked.sav")
+    files = ReleaseFiles.of_table(tmp_path / "masked.sav")
     files.check(overwrite=False, names=["age"])
     with pytest.raises(TableError, match="does not allow: 'my age'"):
         files.check(overwrite=False, names=["age", "my age"])
@@ -68,6 +68,6 @@ def test_places_refuse_names_before_any_work(tmp_path) -> None:
 
 def test_places_refuse_what_is_only_read(tmp_path) -> None:
     for ending in (".por", ".sas7bdat"):
-        files = ReleaseFiles.beside(tmp_path / f"masked{ending}")
+        files = ReleaseFiles.of_table(tmp_path / f"masked{ending}")
         with pytest.raises(TableError, match=rf"masked{ending}: {ending} files are re"):
             files.check(overwrite=False)

@@ -49,7 +49,7 @@ def test_records_are_in_one_stratum_if_all_their_values_are_the_same(kind):
     assert [rows.tolist() for rows in found.members] == [
         np.flatnonzero(own == s).tolist() for s in range(4)
     ]
-    assert (list(found.notes), found.kept) == ([], None)
+    assert (list(found.notes), found.is_released) == ([], None)
     assert found.to_dict() == {
         **{"strata": 4, "smallest": 8, "small": 0, "records": 0},
         **{"changed": 0, "dropped": 0},
@@ -107,7 +107,7 @@ def test_records_of_small_strata_are_dropped_and_counted():
     left, found = strata(frame, job)
     gone = (frame["region"] == "m") & (frame["sex"] == "f")
     pd.testing.assert_frame_equal(left, frame[~gone])
-    assert found.kept.tolist() == (~gone).tolist()
+    assert found.is_released.tolist() == (~gone).tolist()
     assert found.sizes.tolist() == [3, 8, 10, 13, 9]
     assert found.to_dict()["dropped"] == 2
     assert list(found.notes) == [

@@ -399,7 +399,7 @@ def test_a_release_that_lacks_a_column_is_refused(copied) -> None:
 def test_all_columns_that_a_release_lacks_are_named() -> None:
     frame, files = (
         nw.from_native(pa.table({"x": [1]})),
-        ReleaseFiles.beside(Path("b.csv")),
+        ReleaseFiles.of_table(Path("b.csv")),
     )
     fix = "bring together the files of one and the same run."
     with refused("b.csv lacks 'age', 'income', which its manifest says it has.", fix):

@@ -58,7 +58,10 @@ def test_what_is_masked_of_units_is_that_of_each_of_their_records() -> None:
     assert found.kept.tolist() == kept[OF].tolist()
     assert found.strata.labels.tolist() == [0, 0, 0, 0, 1]
     assert (found.strata.small, found.strata.records) == (2, 3)
-    assert (found.units.of.tolist(), found.units.records) == (OF.tolist(), None)
+    assert (found.units.unit_of_record.tolist(), found.units.records) == (
+        OF.tolist(),
+        None,
+    )
     assert (found.job, found.secret) == (JOB, table.secret)
     assert masked.values.tolist() == MASKED.values[OF].tolist()
     assert (masked.certificates, masked.notes) == ({"a": PROVEN}, ("a note",))

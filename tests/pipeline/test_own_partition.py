@@ -301,7 +301,7 @@ def test_two_files_of_one_name_and_kind_are_refused_before_work(tmp_path) -> Non
     with pytest.raises(JobError, match=match):
         aggopt.mask(None, by(*paths[:2]), trust=paths)
     with trust_files(paths):
-        same = by(paths[0], paths[2]).loaded()
+        same = by(paths[0], paths[2]).load_code()
     assert len(same.code) == 2
 
 
@@ -374,7 +374,7 @@ def test_the_version_of_a_plugin_stands_in_the_manifest(monkeypatch) -> None:
 
 def test_a_job_in_which_code_is_named_is_equal_to_its_copy(file, code) -> None:
     with pytest.raises(UntrustedCodeError):
-        Job.read(file).contained()
+        Job.read(file).load_contents()
     release = aggopt.mask(people(), file, trust=[code])
     copy = pickle.loads(pickle.dumps(release.job))
     assert copy == release.job

@@ -112,7 +112,7 @@ def test_in_python_it_is_the_function_itself() -> None:
     assert fewest(found) == 3
     assert "own" not in job().model_dump()["privacy"]
     assert both != job(own=several, repair="merge", l=2)
-    assert len({both, both.loaded()}) == 1
+    assert len({both, both.load_code()}) == 1
 
 
 def test_without_a_repair_it_is_refused_before_any_work() -> None:

@@ -105,7 +105,7 @@ def test_a_limit_that_it_does_not_take_is_refused_before_work(paid):
     roles["other"] = ["name", "illness", "note"]
     own = job(roles=roles, privacy={"k": 3, "t": 0.35, "repair": repair})
     with pytest.raises(JobError, match="choose takes no time_limit"):
-        require_guarantees(own.loaded())
+        require_guarantees(own.load_code())
     with pytest.raises(JobError, match="choose takes no time_limit"):
         aggopt.mask(paid, own)
     with pytest.raises(JobError, match="choose takes no time_limit"):

@@ -28,7 +28,9 @@ def test_groups_of_k_units_are_made_by_a_repair() -> None:
     units = RecordUnits(np.array([0, 0, 1, 1, 2, 2, 3]))
     asked = of_units()
     assert add_repair_for_units(asked, None) == (asked, ())
-    assert add_repair_for_units(asked, RecordUnits(units.of, table(asked))) == (
+    assert add_repair_for_units(
+        asked, RecordUnits(units.unit_of_record, table(asked))
+    ) == (
         asked,
         (),
     )
@@ -73,7 +75,7 @@ def test_pseudonyms_are_of_units_that_nothing_tells_apart() -> None:
     require_linkable(asked, alone, None)
     with pytest.raises(JobError, match="records of a unit are masked each by itself"):
         require_linkable(asked, pairs, None)
-    require_linkable(asked, RecordUnits(pairs.of, table(asked)), None)
+    require_linkable(asked, RecordUnits(pairs.unit_of_record, table(asked)), None)
     sizes = RecordUnits(np.array([0, 0, 1, 2, 2, 3]), table(asked))
     require_linkable(asked, sizes, RecordStrata(np.array([0, 1, 0, 1])))
     for strata in (None, RecordStrata(np.array([0, 0, 1, 1]))):

@@ -89,9 +89,9 @@ def test_without_the_originals_nothing_is_said_of_them():
 def test_one_record_is_said_as_one():
     found = audited(column(1, 2, 2), column(1, 2, 2))
     assert found.unchanged.records == 3
-    said = found.unchanged.__class__(1, {"a": 1}).said(3)
+    said = found.unchanged.__class__(1, {"a": 1}).describe(3)
     assert said == "1 of 3 records is published unchanged."
-    assert found.unchanged.__class__(0, {"a": 0}).said(3) is None
+    assert found.unchanged.__class__(0, {"a": 0}).describe(3) is None
     assert not list(found.unchanged.__class__(0, {"a": 0}).disclosures(3))
 
 
@@ -226,12 +226,12 @@ def test_own_values_are_looked_for_behind_an_attribute_of_two_values():
 
 def test_one_record_of_an_identical_group_is_said_as_one():
     one = audited(column(1, 2), column(1, 2)).unchanged.__class__
-    assert one(0, {"a": 0}, 1).said(9) == (
+    assert one(0, {"a": 0}, 1).describe(9) == (
         "0 of 9 records are published unchanged; 1 of 9 records is in identical "
         "groups, whose originals are equal in every quasi-identifier."
     )
-    assert "2 of 9 records are in identical groups" in one(1, {"a": 1}, 2).said(9)
-    assert one(1, {"a": 1}, 2).said(9).startswith("1 of 9 records is published ")
+    assert "2 of 9 records are in identical groups" in one(1, {"a": 1}, 2).describe(9)
+    assert one(1, {"a": 1}, 2).describe(9).startswith("1 of 9 records is published ")
 
 
 @pytest.mark.parametrize(

@@ -103,10 +103,10 @@ def test_a_log_of_solvers_lies_in_no_folder_of_a_release(tmp_path, release) -> N
 
 
 def test_where_files_are_is_text_by_what_they_are() -> None:
-    assert ReleaseFiles.beside(Path("a/masked.csv")).to_dict() == {
+    assert ReleaseFiles.of_table(Path("a/masked.csv")).to_dict() == {
         "table": "a/masked.csv",
         "manifest": "a/masked.manifest.json",
         "private": "a/masked.private.csv",
     }
-    reported = ReleaseFiles.beside(Path("m.csv"), report=Path("r.html")).to_dict()
+    reported = ReleaseFiles.of_table(Path("m.csv"), report=Path("r.html")).to_dict()
     assert reported["report"] == "r.html"

@@ -129,7 +129,7 @@ def refused(folder, case):
             folder / ("x" * 300), folder / "b.csv", overwrite=True
         ),
         "a file in place of a folder": lambda: make_folder(table),
-        "no name": lambda: ReleaseFiles.beside(Path("/")),
+        "no name": lambda: ReleaseFiles.of_table(Path("/")),
         **releases(folder, table),
     }[case]()
 
@@ -140,11 +140,11 @@ def releases(folder, table):
     def of_another():
         for end in ("manifest.json", "private.csv"):
             (folder / f"t.{end}").touch()
-        ReleaseFiles.beside(folder / "t.parquet").check(overwrite=True)
+        ReleaseFiles.of_table(folder / "t.parquet").check(overwrite=True)
 
     def stays():
         (folder / "t.private.csv").touch()
-        ReleaseFiles.beside(table, folder / "folder.csv").check(overwrite=True)
+        ReleaseFiles.of_table(table, folder / "folder.csv").check(overwrite=True)
 
     def two():
         (folder / "u.csv").touch()
@@ -155,7 +155,7 @@ def releases(folder, table):
         check_places(folder / "folder.csv", folder / "link.csv", overwrite=True)
 
     return {
-        "the table that was masked": lambda: ReleaseFiles.beside(table).check(
+        "the table that was masked": lambda: ReleaseFiles.of_table(table).check(
             overwrite=True, masked=compute_sha256(table)
         ),
         "manifest and key of another table": of_another,

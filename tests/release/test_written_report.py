@@ -49,10 +49,12 @@ def test_a_report_that_fails_leaves_nothing(tmp_path, release, monkeypatch):
 
 @pytest.mark.parametrize("name", ["report.html", "REPORT.HTM"])
 def test_a_page_has_the_ending_that_browsers_know(tmp_path, name):
-    ReleaseFiles.beside(tmp_path / "masked.csv", None, tmp_path / name).check(
+    ReleaseFiles.of_table(tmp_path / "masked.csv", None, tmp_path / name).check(
         overwrite=False
     )
-    other = ReleaseFiles.beside(tmp_path / "masked.csv", None, tmp_path / "report.pdf")
+    other = ReleaseFiles.of_table(
+        tmp_path / "masked.csv", None, tmp_path / "report.pdf"
+    )
     problem = "A report is a page of HTML, and report.pdf is no name of one."
     with refused(problem, "give it the ending .html.", TableError):
         other.check(overwrite=False)

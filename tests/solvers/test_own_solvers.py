@@ -375,7 +375,7 @@ def test_a_job_means_what_it_says_whatever_is_installed(monkeypatch):
     roles, privacy = {"quasi-identifier": ["age"]}, {"k": 3}
 
     def job(**sections):
-        return aggopt.Job(roles=roles, privacy=privacy, **sections).loaded()
+        return aggopt.Job(roles=roles, privacy=privacy, **sections).load_code()
 
     uno = job(aggregation={"method": "p3m", "solver": "uno"})
     assert uno.aggregation.solver == "uno"

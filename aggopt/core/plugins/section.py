@@ -24,7 +24,7 @@ class PluginSection(Section):
     """A section that may name user code."""
 
     @abstractmethod
-    def contained(self) -> Self:
+    def load_contents(self) -> Self:
         """Return the section with its named code loaded."""
 
     @property
@@ -36,8 +36,8 @@ class PluginSection(Section):
 class UserMethodSection(MethodSection, PluginSection):
     """A section whose method is an entry point, an object in a file or an object.
 
-    `contained` loads the named code, not before: reading a job runs no code.  An object
-    is checked at once.
+    `load_contents` loads the named code, not before: reading a job runs no code.  An
+    object is checked at once.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class UserMethodSection(MethodSection, PluginSection):
                 )
         return takes.check_arguments(self.arguments)
 
-    def contained(self) -> Self:
+    def load_contents(self) -> Self:
         """Return the section with its named code loaded and its settings checked.
 
         Raises

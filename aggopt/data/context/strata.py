@@ -38,7 +38,7 @@ class RecordStrata(EqualByField):
         The number of strata with fewer than k records, and the number of their records.
     changed
         The number of records published in a stratum other than their own.
-    kept
+    is_released
         Whether each record of the input table is kept; None if all are.
     """
 
@@ -46,7 +46,7 @@ class RecordStrata(EqualByField):
     small: int = 0
     records: int = 0
     changed: int = 0
-    kept: Bool | None = field(default=None, repr=False)
+    is_released: Bool | None = field(default=None, repr=False)
 
     @property
     def sizes(self) -> I64:
@@ -67,7 +67,7 @@ class RecordStrata(EqualByField):
     def notes(self) -> Iterator[str]:
         """Yield what became of small strata, in counts."""
         if self.small:
-            changed = None if self.kept is not None else self.changed
+            changed = None if self.is_released is not None else self.changed
             yield describe_small_strata(self.small, self.records, changed)
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class RecordStrata(EqualByField):
             "small": self.small,
             "records": self.records,
             "changed": self.changed,
-            "dropped": 0 if self.kept is None else self.records,
+            "dropped": 0 if self.is_released is None else self.records,
         }
 
 
@@ -154,7 +154,7 @@ def stratify(table: Table, job: Job) -> tuple[Table, RecordStrata | None]:
         is_kept = ~few[labels]
         left = _number_strata(codes[is_kept])[1]
         return select_records(table, is_kept, job), RecordStrata(
-            left, small, records, kept=is_kept
+            left, small, records, is_released=is_kept
         )
     check_group_size(job.privacy.k, len(labels))
     merged = merge_small_strata(

@@ -24,19 +24,19 @@ class RecordUnits:
 
     Attributes
     ----------
-    of : (n,)
+    unit_of_record : (n,)
         Unit of each record, 0..m-1.
     records
         The table of records if the table of units is masked in its place; else None.
     """
 
-    of: Labels = field(repr=False)
+    unit_of_record: Labels = field(repr=False)
     records: Table | None = None
 
     @property
     def count(self) -> int:
         """The number of units."""
-        return int(self.of.max()) + 1
+        return int(self.unit_of_record.max()) + 1
 
 
 def read_units(table: Table) -> Labels | None:

@@ -19,16 +19,16 @@ class SamplingWeights:
     ----------
     name
         Their column.
-    each : (n,)
+    values : (n,)
         The weights in the table.
-    known : (n,)
+    scaled : (n,)
         The weights scaled to mean 1, which weigh the records.  None if all are equal,
         so that results are unweighted.
     """
 
     name: str
-    each: Floats = field(repr=False)
-    known: Floats | None = field(repr=False)
+    values: Floats = field(repr=False)
+    scaled: Floats | None = field(repr=False)
 
 
 def read_sampling_weights(table: Table) -> SamplingWeights | None:
@@ -57,7 +57,7 @@ def read_scaled_weights(table: Table) -> Floats | None:
         A weight is 0 or below.
     """
     sampling = read_sampling_weights(table)
-    return sampling.known if sampling else None
+    return sampling.scaled if sampling else None
 
 
 def require_shared(sampling: SamplingWeights, k: int) -> None:
@@ -68,7 +68,7 @@ def require_shared(sampling: SamplingWeights, k: int) -> None:
     TableError
         The message has the number of these weights, and of their records.
     """
-    counts = np.unique(sampling.each, return_counts=True)[1]
+    counts = np.unique(sampling.values, return_counts=True)[1]
     few = counts[counts < k]
     if few.size:
         raise TableError(

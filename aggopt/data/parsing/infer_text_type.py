@@ -33,11 +33,11 @@ class Spelling:
 
     Attributes
     ----------
-    there, words
+    present, words
         The numbers of entries that are not missing, and of those that are not numbers.
     truths
         Whether all are truth values, by each way to spell them.
-    whole, plain
+    is_whole, plain
         Whether all are whole numbers, and spelled as such are: not 01, not +1.
     beyond
         The number of numbers that are read as infinite because of their size.
@@ -45,10 +45,10 @@ class Spelling:
         Whether, among words, some may be meant as a number or a truth.
     """
 
-    there: int = 0
+    present: int = 0
     words: int = 0
     truths: tuple[bool, ...] = (True,) * len(_TRUTH)
-    whole: bool = True
+    is_whole: bool = True
     plain: bool = True
     beyond: int = 0
     doubtful: bool = False
@@ -67,10 +67,10 @@ class Spelling:
         words = present - pc.sum(spell_numbers(entries, csv_format)).as_py()
         are_whole = not words and _match_all(entries, _WHOLE)
         return cls(
-            there=present,
+            present=present,
             words=words,
             truths=truths,
-            whole=are_whole,
+            is_whole=are_whole,
             plain=are_whole and _match_all(blank_missing(column).drop_null(), PLAIN),
             beyond=0 if words or are_whole else _count_beyond(entries, csv_format),
             doubtful=words > 0 and _may_be_meant(entries),
@@ -80,10 +80,10 @@ class Spelling:
         """Return the spelling of the entries of both."""
         both = zip(self.truths, other.truths, strict=True)
         return Spelling(
-            there=self.there + other.there,
+            present=self.present + other.present,
             words=self.words + other.words,
             truths=tuple(one and two for one, two in both),
-            whole=self.whole and other.whole,
+            is_whole=self.is_whole and other.is_whole,
             plain=self.plain and other.plain,
             beyond=self.beyond + other.beyond,
             doubtful=self.doubtful or other.doubtful,
@@ -93,12 +93,12 @@ class Spelling:
     def truth(self) -> str:
         """The spelling of truth if all are truth values, else ""."""
         pairs = zip(_TRUTH, self.truths, strict=True)
-        return next((pair[0] for pair, all_ in pairs if all_ and self.there), "")
+        return next((pair[0] for pair, all_ in pairs if all_ and self.present), "")
 
     @property
     def wordy(self) -> bool:
         """Whether there are words alone, none that may be a number or a truth."""
-        return 0 < self.words == self.there and not self.doubtful
+        return 0 < self.words == self.present and not self.doubtful
 
     @property
     def mixed(self) -> int:
@@ -112,12 +112,12 @@ class Spelling:
             return pa.bool_()
         if self.words:
             return pa.string()
-        return pa.int64() if self.whole else pa.float64()
+        return pa.int64() if self.is_whole else pa.float64()
 
     @property
     def type_of_names(self) -> pa.DataType:
         """The type of names, which are numbers only if each is spelled as one."""
-        as_is = bool(self.truth) or (self.whole and self.plain)
+        as_is = bool(self.truth) or (self.is_whole and self.plain)
         return self.type if as_is else pa.string()
 
     def read(

@@ -104,11 +104,11 @@ class ColumnText:
     def comes_back(self) -> bool:
         """Whether each entry can be recovered from its parsed value."""
         spelling = self.spelling
-        if spelling.mixed or not spelling.there:
+        if spelling.mixed or not spelling.present:
             return True
         if spelling.truth or not self.tight:
             return self.tight
-        return self.plain if spelling.whole else self.style.one
+        return self.plain if spelling.is_whole else self.style.one
 
 
 def _count_other_point(entries: pa.ChunkedArray, input_section: Input) -> int:
@@ -156,15 +156,15 @@ class ColumnPlan:
     def became(self, records: int) -> ConvertedColumn:
         """Return the summary of the column for this number of records."""
         spelling, text = self.found.spelling, self._is_text
-        among = 0 < spelling.mixed < spelling.there
+        among = 0 < spelling.mixed < spelling.present
         by_other = text and not self.said and self.found.other == spelling.mixed
         return ConvertedColumn(
             self.name,
             _WORDS.get(self.type, TEXT),
-            0 if text and self.as_it_is else records - spelling.there,
+            0 if text and self.as_it_is else records - spelling.present,
             words=spelling.mixed if text and among else 0,
             respelled=not text and self.masked and not self.found.comes_back,
-            coded=text and not self.said and spelling.there > 0 == spelling.mixed,
+            coded=text and not self.said and spelling.present > 0 == spelling.mixed,
             other_point=self.found.other if by_other else 0,
         )
 

@@ -63,7 +63,7 @@ def _partition(
     repairs = job.privacy.repair is not None
     on_progress = stop_on_request(config.work, 2 if repairs else 1)
     sampling = read_sampling_weights(table)
-    weights = None if sampling is None else scale_weights(sampling.each, config)
+    weights = None if sampling is None else scale_weights(sampling.values, config)
     apart = incomplete and job.missing.policy == "patterns"
     settings = {
         **job.partition.settings,

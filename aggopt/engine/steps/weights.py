@@ -39,7 +39,7 @@ def add_merging_for_dominance(job: Job) -> tuple[Job, tuple[str, ...]]:
 def read_weights(table: Table) -> Floats | None:
     """Return the weight of each record, (n,); None if no column has weights."""
     sampling_weights = read_sampling_weights(table)
-    return None if sampling_weights is None else sampling_weights.each
+    return None if sampling_weights is None else sampling_weights.values
 
 
 def describe_weights(weights: Floats | None) -> dict[str, Any]:

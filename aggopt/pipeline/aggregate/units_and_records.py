@@ -38,7 +38,7 @@ def mask_units_and_records(
     TableError, JobError, InfeasibleInputError, SolverError
         As `aggopt.mask`.
     """
-    job = job.contained()
+    job = job.load_contents()
     own_secret = make_secret() if secret is None else require_secret(secret)
     table, _ = read_table(data, job)
     parts = []
@@ -148,7 +148,7 @@ def copy_to_records(
     units = partitioned.units
     if units is None or units.records is None:
         return partitioned, masked
-    unit_of_record = units.of
+    unit_of_record = units.unit_of_record
     table, strata = units.records, partitioned.strata
     matrix = replace(
         partitioned,
@@ -168,5 +168,5 @@ def copy_to_records(
 
 
 def _copy_block(block: Block, units: RecordUnits) -> Block:
-    labels = block.labels[units.of]
+    labels = block.labels[units.unit_of_record]
     return replace(block, partition=Partition(labels, block.partition.evidence))

@@ -137,7 +137,7 @@ def audit_before_writing(
         originals=both,
         compatible=job.missing.report_compatible,
         bounds=job.attributes,
-        units=units.of if units and units.records is None else None,
+        units=units.unit_of_record if units and units.records is None else None,
         dropped=job.dropped,
         pseudonym=job.pseudonym,
         dominance=make_dominance_requirements(job, partitioned.weights_of_values),

@@ -49,7 +49,7 @@ def round_release(partitioned: PartitionedTable, values: Floats) -> Table:
     )
     released = publish_values(table, rounded, job, Scale.of(partitioned.X).spread)
     if sampling is not None:
-        released = publish_weights(released, partitioned.labels, sampling.each, job)
+        released = publish_weights(released, partitioned.labels, sampling.values, job)
     return add_pseudonyms(partitioned, released)
 
 
@@ -108,7 +108,9 @@ def add_pseudonyms(partitioned: PartitionedTable, released: Table) -> Table:
         return released
     turn = draw_permutation(partitioned.secret, "pseudonyms of units", units.count)
     frame = released.frame
-    column = nw.new_series(name, 1 + turn[units.of], backend=frame.implementation)
+    column = nw.new_series(
+        name, 1 + turn[units.unit_of_record], backend=frame.implementation
+    )
     if frame.implementation.is_pandas():
         native = column.to_native()
         native.index = frame.to_native().index

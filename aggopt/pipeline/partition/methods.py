@@ -175,7 +175,7 @@ def make_unit_requirements(
     """Return the requirement on the units of records: k distinct ones in a group."""
     if units is None or units.records is not None:
         return ()
-    codes = units.of.astype(np.int64)
+    codes = units.unit_of_record.astype(np.int64)
     requirement = Diversity("unit", codes, job.privacy.k)
     return (Confidential("unit", codes, (requirement,)),)
 
@@ -186,10 +186,10 @@ def list_dominance_requirements(
     """Return the requirement on the weights of records: no record dominates a group."""
     if sampling is None:
         return ()
-    requirements = make_dominance_requirements(job, sampling.each)
+    requirements = make_dominance_requirements(job, sampling.values)
     if not requirements:
         return ()
-    codes = np.unique(sampling.each, return_inverse=True)[1].astype(np.int64)
+    codes = np.unique(sampling.values, return_inverse=True)[1].astype(np.int64)
     return (Confidential(sampling.name, codes, requirements),)
 
 

@@ -84,7 +84,7 @@ def partition_table(
     table, made by a job with equal sections except [aggregation] and [output].  They
     are used without partitioning, and all other checks are made.
     """
-    job, on_progress = load_job(job).contained(), read_progress(on_progress)
+    job, on_progress = load_job(job).load_contents(), read_progress(on_progress)
     require_memory_engine(job)
     require_one_kind(job)
     secret = make_secret() if secret is None else require_secret(secret)
@@ -189,7 +189,7 @@ def _partition_by_policy(
             on_repair,
             strata,
             prepared.weights,
-            units=units.of if units and counts_units else None,
+            units=units.unit_of_record if units and counts_units else None,
         )
         return Partitions(*incomplete)
     blocks: tuple[Block, ...]

@@ -67,7 +67,7 @@ class PartitionedTable:
     @property
     def weights(self) -> Floats | None:
         """The weight of each record (n,), of mean 1; None if all are equal."""
-        return self.sampling.known if self.sampling else None
+        return self.sampling.scaled if self.sampling else None
 
     @property
     def weights_of_values(self) -> Floats | None:
@@ -77,8 +77,8 @@ class PartitionedTable:
         unused.
         """
         if self.sampling is None or self.kept is None:
-            return self.sampling.each if self.sampling else None
-        return select_value_weights(self.sampling.each, self.kept)
+            return self.sampling.values if self.sampling else None
+        return select_value_weights(self.sampling.values, self.kept)
 
     @property
     def scale(self) -> Scale:

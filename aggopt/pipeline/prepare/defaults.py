@@ -103,9 +103,9 @@ def add_dominance_repair(
     if sampling is None or job.privacy.repair:
         return job, ()
     share, method = job.weights.dominance, PARTITIONERS.of(job.partition)
-    largest = float(sampling.each.max())
-    lightest = float(np.sort(sampling.each)[: job.privacy.k - 1].sum())
-    keeps = method.dominates and sampling.known is not None and not apart
+    largest = float(sampling.values.max())
+    lightest = float(np.sort(sampling.values)[: job.privacy.k - 1].sum())
+    keeps = method.dominates and sampling.scaled is not None and not apart
     if largest <= share * (largest + lightest) or keeps:
         return job, ()
     return merge_for_dominance(job, apart=apart)

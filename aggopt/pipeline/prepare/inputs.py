@@ -37,7 +37,7 @@ def load_job(job: Job | str | Path, trust: Iterable[str | Path] = ()) -> Job:
             fix="pass a Job(...), or the path of a TOML file.",
         )
     with trust_files(trust):
-        return job.loaded()
+        return job.load_code()
 
 
 def read_table(data: Any, job: Job) -> tuple[Table, Source]:

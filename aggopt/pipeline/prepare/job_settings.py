@@ -82,7 +82,7 @@ def count_level_originals(table: Table, name: str) -> I64:
     domain = table.domains[name]
     column = table.frame[name]
     codes = find_nodes(column, domain)
-    if name in table.kept:
+    if name in table.kept_missing:
         codes = np.where(find_missing_entries(column), -1, codes)
     return count_by_level(codes, domain, read_units(table))
 

@@ -45,7 +45,7 @@ class PreparedTable:
     @property
     def weights(self) -> Floats | None:
         """The weight of each record (n,), of mean 1; None if all are equal."""
-        return self.sampling.known if self.sampling else None
+        return self.sampling.scaled if self.sampling else None
 
 
 def prepare_table(table: Table, job: Job) -> PreparedTable:
@@ -63,7 +63,7 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
     check_group_size(job.privacy.k, len(matrix))
     require_memory_to_encode(table, matrix, job)
     sampling = read_sampling_weights(table)
-    weights = sampling.known if sampling else None
+    weights = sampling.scaled if sampling else None
     encoded = table.encode(job.partition.weights, weights)
     context = strata, units, sampling, () if encoded is None else encoded.notes
     if encoded is None:

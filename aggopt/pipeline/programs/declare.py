@@ -125,7 +125,7 @@ def declare_program(
     secret: str | None = None,
 ) -> tuple[Any, Program, str]:
     """Return a problem, its program, and the secret of its margins or `secret`."""
-    job = load_job(job, trust).contained()
+    job = load_job(job, trust).load_contents()
     aggregation = job.aggregation
     if not isinstance(aggregation, Shifting | ByModel):
         raise JobError(
@@ -245,7 +245,7 @@ def adopt(
         raise JobError(
             "The problem was not declared here.", fix="pass that of aggopt.declare."
         )
-    job = load_job(job, trust).contained()
+    job = load_job(job, trust).load_contents()
     if not made.is_under(job):
         raise JobError(
             "The problem was declared under another job.",

@@ -19,7 +19,7 @@ from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
 
 def require_original_first(original: Path, released: Path) -> None:
     """Refuse a release in the place of the table that it was made from."""
-    manifest = ReleaseFiles.beside(original).manifest
+    manifest = ReleaseFiles.of_table(original).manifest
     if not (manifest.exists() and released.exists()):
         return
     for path in (manifest, released):

@@ -58,7 +58,7 @@ class ReleaseRecipe:
         job_entry = attach_trusted_code(
             read_manifest_or_none(path, "job"), read_manifest_or_none(path, "code")
         )
-        job = Job(**job_entry).loaded()
+        job = Job(**job_entry).load_code()
         entry = partial(_read_entry, path, job)
         return cls(
             job,
@@ -157,7 +157,7 @@ def repeat(
     """
     folder = None if private is None else Path(private)
     inputs = [Path(path) for path in (manifest, data) if isinstance(path, str | Path)]
-    ReleaseFiles.beside(Path(path), folder).check(overwrite=overwrite, inputs=inputs)
+    ReleaseFiles.of_table(Path(path), folder).check(overwrite=overwrite, inputs=inputs)
     release, written = remake_release(
         manifest, data, Path(path), progress=progress, trust=trust
     )

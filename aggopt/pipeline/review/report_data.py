@@ -70,7 +70,7 @@ def read_report_data(
     UntrustedCodeError
         The job names a file of code that is not trusted.
     """
-    files = ReleaseFiles.beside(masked, folder)
+    files = ReleaseFiles.of_table(masked, folder)
     require_manifest(files)
     job = ReleaseRecipe.read(files.manifest).job
     if job_file is not None:

@@ -88,7 +88,7 @@ class TwoFiles:
 
     def places(self, n: int) -> Labels:
         """Return the place of each of n original records in the release (n,)."""
-        files = ReleaseFiles.beside(self.released, self.private)
+        files = ReleaseFiles.of_table(self.released, self.private)
         if self.same_order:
             require_record_order(self.original, files, n)
             return np.arange(n)
@@ -245,7 +245,7 @@ def read_shared_weights(original: Table, released: Table) -> Floats | None:
     if sampling is None:
         return None
     before, after = original.matrix(), released.matrix()
-    return select_value_weights(sampling.each, ~(np.isnan(before) | np.isnan(after)))
+    return select_value_weights(sampling.values, ~(np.isnan(before) | np.isnan(after)))
 
 
 def read_original_and_release(
@@ -256,7 +256,7 @@ def read_original_and_release(
     Records that the private key marks as held back are removed.
     """
     require_original_first(original, released)
-    key = ReleaseFiles.beside(released, private).private
+    key = ReleaseFiles.of_table(released, private).private
     return read_pair(original, released, job, read_released_records(key))
 
 

@@ -139,7 +139,7 @@ def require_counts(job: Job, table: Table) -> None:
         Sums of unequal weights are to be kept to the last digit.
     """
     sampling = read_sampling_weights(table)
-    weighted = sampling is not None and sampling.known is not None
+    weighted = sampling is not None and sampling.scaled is not None
     count = partial(_count_present_levels, table)
     require_level_counts(job, table.domains, count, weighted=weighted)
 
@@ -173,7 +173,7 @@ def require_level_counts(
 
 def _count_present_levels(table: Table, name: str) -> I64:
     codes = find_nodes(table.frame[name], table.domains[name])
-    if name in table.kept:
+    if name in table.kept_missing:
         codes = codes[~find_missing_entries(table.frame[name])]
     return np.bincount(codes)
 
@@ -276,7 +276,7 @@ def require_cross_table_columns(job: Job, table: Table) -> None:
 def _require_shared(column: nw.Series[Any], table: Table) -> None:
     """Refuse a column without levels, among all records or the ones with a category."""
     read_cross_table_values(column.to_native(), len(column))
-    for name in table.kept & table.domains.keys():
+    for name in table.kept_missing & table.domains.keys():
         rows = np.flatnonzero(~find_missing_entries(table.frame[name]))
         read_cross_table_values(column[rows].to_native(), len(rows))
 

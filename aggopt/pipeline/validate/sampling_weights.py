@@ -38,8 +38,8 @@ def require_weighed(job: Job, table: Table, matrix: Floats, columns: Columns) ->
         return
     require_done(job, matrix, columns)
     with naming(f"Column {sampling.name!r}"):
-        Weighing.read(sampling.each, len(matrix))
-    for requirement in make_dominance_requirements(job, sampling.each):
+        Weighing.read(sampling.values, len(matrix))
+    for requirement in make_dominance_requirements(job, sampling.values):
         require_plain_repair(job, "does not keep the dominance of [weights].")
         if refusal := requirement.explain_infeasible(job.privacy.k):
             raise refusal

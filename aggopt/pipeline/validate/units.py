@@ -98,7 +98,7 @@ def require_units(
 
 def _require_units_within(strata: RecordStrata, units: RecordUnits, k: int) -> None:
     """Refuse strata with records of fewer than k units."""
-    pairs = np.unique(np.stack([strata.labels, units.of]), axis=1)[0]
+    pairs = np.unique(np.stack([strata.labels, units.unit_of_record]), axis=1)[0]
     few = int((np.bincount(pairs) < k).sum())
     if few:
         raise InfeasibleInputError(
@@ -124,7 +124,7 @@ def require_linkable(
     """
     if units is None or job.pseudonym is None:
         return
-    sizes = np.bincount(units.of)
+    sizes = np.bincount(units.unit_of_record)
     if units.records is None and sizes.max() > 1:
         raise JobError(
             "Pseudonyms tell which records are of one unit, and the records of a unit "

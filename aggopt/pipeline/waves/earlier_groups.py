@@ -89,8 +89,12 @@ def add_earlier_groups(
             labels = np.where(labels == LEFT_OUT, NEW, labels)
     else:
         labels = groups
-        if strata is not None and strata.kept is not None:
-            labels = labels[strata.kept] if len(labels) == len(strata.kept) else labels
+        if strata is not None and strata.is_released is not None:
+            labels = (
+                labels[strata.is_released]
+                if len(labels) == len(strata.is_released)
+                else labels
+            )
         if len(labels) != len(table.frame):
             raise TableError(
                 f"{path.name} is of {plural(len(labels), 'record')}, and the table has "
@@ -239,8 +243,12 @@ def _add_units(wave: Wave, files: Sequence[_EarlierFiles], table: Table) -> Wave
 def _find_unit_groups(path: Path, groups: Labels, units: RecordUnits) -> Labels:
     """Return the earlier group of each unit, NEW of those that are new."""
     result, is_known = np.full(units.count, NEW), groups != NEW
-    result[units.of[is_known]] = groups[is_known]
-    several = len(np.unique(units.of[is_known & (result[units.of] != groups)]))
+    result[units.unit_of_record[is_known]] = groups[is_known]
+    several = len(
+        np.unique(
+            units.unit_of_record[is_known & (result[units.unit_of_record] != groups)]
+        )
+    )
     if several:
         raise TableError(
             f"{path.name} has records of {plural(several, 'unit')} of {units.count} in "

@@ -157,13 +157,13 @@ def _find_prepared_cells(prepared: PreparedTable, job: Job) -> Labels | None:
             else join_patterns_within_strata(*arguments, strata)
         )
         cells = patterns.labels
-    if strata is not None and strata.kept is not None and cells is not None:
-        left, cells = cells, np.full(len(strata.kept), NOT_THERE)
-        cells[strata.kept] = left
+    if strata is not None and strata.is_released is not None and cells is not None:
+        left, cells = cells, np.full(len(strata.is_released), NOT_THERE)
+        cells[strata.is_released] = left
     units = prepared.units
     if cells is None or units is None or units.records is None:
         return cells
-    return cells[units.of]
+    return cells[units.unit_of_record]
 
 
 def place_new_records(
@@ -174,7 +174,9 @@ def place_new_records(
     if not isinstance(partition, EarlierGroups) or partition.changes != "merge":
         return job, wave
     units = prepared.units
-    unit_of_record = None if units is None or units.records is None else units.of
+    unit_of_record = (
+        None if units is None or units.records is None else units.unit_of_record
+    )
     cells = _find_prepared_cells(prepared, job)
     labels, proof = place_records(
         wave.wave, prepared.records, partition, cells, unit_of_record
@@ -192,7 +194,7 @@ def count_group_changes(
     """Return the changes that groups show together with the earlier releases."""
     labels = blocks[0].labels
     if units is not None and units.records is not None:
-        labels = labels[units.of]
+        labels = labels[units.unit_of_record]
     return wave.counted(labels, strata).changes
 
 

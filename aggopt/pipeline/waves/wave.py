@@ -289,9 +289,9 @@ class LaterWave:
         The records are those that small strata leave, if these are dropped.
         """
         second = labels
-        if strata is not None and strata.kept is not None:
-            second = np.full(len(strata.kept), NOT_THERE)
-            second[strata.kept] = labels
+        if strata is not None and strata.is_released is not None:
+            second = np.full(len(strata.is_released), NOT_THERE)
+            second[strata.is_released] = labels
         count = 0 if self.kept is None else int((~self.kept).sum())
         changes, before = self.wave.changes(second), self.wave.broken_before
         return WaveChanges(changes, count, self.kept, self.certificate, before)

@@ -95,13 +95,13 @@ def audit_release(
     linked = None
     if pseudonyms is not None:
         linked = count_linked_units(
-            roles.combination, shared.whole, pseudonyms, privacy.k
+            roles.combination, shared.combination, pseudonyms, privacy.k
         )
     audit = merge_audits([part], roles, privacy, gone, linked)
     disclosures = [audit.warning] if audit.warning else []
-    disclosures += find_identifying_columns(frame, shared.known)
+    disclosures += find_identifying_columns(frame, shared.public)
     if units is not None and pseudonyms is None:
-        disclosures += describe_linked_units(shared.whole, units, privacy.k)
+        disclosures += describe_linked_units(shared.combination, units, privacy.k)
     missing = audit.missing
     if missing and compatible:
         missing = replace(missing, compatible=count_compatible(frame, shared.coded))
@@ -153,8 +153,8 @@ def _list_unprotected(
     """
     counts: list[Counting] = [lambda names, labels: Count.of(names, labels, k)]
     columns_so_far = [beside]
-    combination = shared.whole
-    public = shared.known
+    combination = shared.combination
+    public = shared.public
     if pseudonyms is not None:
         counts.append(
             lambda names, labels: count_linked_units(names, labels, pseudonyms, k)

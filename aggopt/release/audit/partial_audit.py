@@ -43,11 +43,11 @@ class Combinations:
         The codes (n,) of each quasi-identifier, by name.
     parts
         The quasi-identifiers of each block.
-    groups, whole
+    groups, combination
         The combination (n,) of each record: of each part of them, and of all.
     weight
         The sampling weight that is published, and counted among the strata.
-    known, unknown
+    public, unknown
         The codes (n,) of columns that are published unchanged: known to others, and
         confidential.
     """
@@ -55,9 +55,9 @@ class Combinations:
     coded: dict[str, AnyInt]
     parts: Sequence[Sequence[str]]
     groups: list[Labels]
-    whole: Labels
+    combination: Labels
     weight: str | None
-    known: dict[str, AnyInt]
+    public: dict[str, AnyInt]
     unknown: dict[str, AnyInt]
 
     @classmethod
@@ -156,12 +156,12 @@ def audit_part(
     absent = np.stack([find_missing_in(frame[name]) for name in shared.coded], axis=1)
     return PartialAudit(
         records=len(frame),
-        whole=Count.of(roles.combination, shared.whole, k, units),
+        whole=Count.of(roles.combination, shared.combination, k, units),
         blocks=shared.counts(roles.stratum, k, units),
         beside=count_unprotected(
             roles.combination,
-            shared.whole,
-            shared.known,
+            shared.combination,
+            shared.public,
             shared.unknown,
             lambda names, labels: Count.of(names, labels, k),
         ),

@@ -168,7 +168,7 @@ def open_risks(audit: Audited) -> Iterator[str]:
             yield f"With {columns.names}, {columns.count.rarity(audit.k)}."
         elif columns.count.rare > columns.count.unique > 0:
             yield _describe_below_k(columns, audit.k)
-    if audit.unchanged and (sentence := audit.unchanged.said(audit.records)):
+    if audit.unchanged and (sentence := audit.unchanged.describe(audit.records)):
         yield sentence
 
 

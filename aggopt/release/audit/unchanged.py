@@ -68,7 +68,7 @@ class Unchanged:
         }
         return cls(**sums)
 
-    def said(self, records: int) -> str | None:
+    def describe(self, records: int) -> str | None:
         """Say how many records are unchanged, or of identical groups, if any is."""
         if not (self.records or self.identical):
             return None

@@ -139,7 +139,9 @@ def read_nodes(table: Table, name: str) -> I64:
     """Return the node of a category's domain that each record has (n,); -1 missing."""
     column = table.frame[name]
     indices = find_nodes(column, table.domains[name])
-    return np.where(find_missing_entries(column) & (name in table.kept), -1, indices)
+    return np.where(
+        find_missing_entries(column) & (name in table.kept_missing), -1, indices
+    )
 
 
 def list_level_names(table: Table, name: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ class ReleaseFiles:
     report: Path | None = None
 
     @classmethod
-    def beside(
+    def of_table(
         cls, table: Path, private: Path | None = None, report: Path | None = None
     ) -> "ReleaseFiles":
         """Return the three paths of the release whose table is at `table`.
@@ -102,7 +102,7 @@ class ReleaseFiles:
 
     def _require_none_beside(self) -> None:
         """Refuse to leave an old key next to a table whose own key is elsewhere."""
-        old = ReleaseFiles.beside(self.table)
+        old = ReleaseFiles.of_table(self.table)
         existing = _join_existing(old.manifest, old.private)
         if existing and resolve_path(old.private) != resolve_path(self.private):
             raise TableError(

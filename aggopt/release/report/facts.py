@@ -80,13 +80,13 @@ class Loss:
 
     Attributes
     ----------
-    whole
+    overall
         Share of all masked attributes, which have equal weights.
     numbers, categories
         Shares of the numbers and of the categories alone; None if none of them varies.
     """
 
-    whole: float
+    overall: float
     numbers: float | None
     categories: float | None
 
@@ -251,7 +251,7 @@ class Facts:
         for table in filter(None, (self.original, self.released)):
             if {*table.roles.weight} & {*table.frame.columns}:
                 weights = read_sampling_weights(table)
-                return None if weights is None else weights.each
+                return None if weights is None else weights.values
         return None
 
     @property

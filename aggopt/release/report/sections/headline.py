@@ -168,7 +168,7 @@ def _make_loss_card(facts: Facts) -> Card:
     if loss is None:
         return name, NO_FIGURE, TOO_FEW if facts.few else NOTHING
     if loss.numbers is None or loss.categories is None:
-        return name, format_share(loss.whole), f"{meaning}; lower is better"
+        return name, format_share(loss.overall), f"{meaning}; lower is better"
     both = (
         f"{meaning} of numbers; {format_share(loss.categories)} of that of categories"
     )
