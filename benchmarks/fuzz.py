@@ -338,7 +338,7 @@ def run(words: list[str]) -> tuple[Any, str]:
     signal.alarm(LIMIT)
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            cli.main()
+            cli.run_app()
     except SystemExit as ended:
         return ended.code or 0, printed.getvalue()
     except BaseException as error:

@@ -65,7 +65,7 @@ def mask_each(names: Sequence[str]) -> None:
         sys.argv = ["aggopt", "mask", "people.csv", job, "--out", f"{job}.csv"]
         sys.argv += ["--json"]
         with suppress(SystemExit):
-            cli.main()
+            cli.run_app()
     begin("end")
 
 

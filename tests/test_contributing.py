@@ -114,7 +114,7 @@ import sys
 from pathlib import Path
 from aggopt.command.draft import propose_job
 from aggopt.errors import JobError
-from aggopt.solvers import SOLVERS, choose
+from aggopt.solvers import SOLVERS, choose_solver
 
 people().to_csv("people.csv", index=False)
 text = propose_job(Path("people.csv"), Path("job.toml")).text
@@ -126,12 +126,12 @@ except JobError as refused:
     assert "method = 'midrange' takes no alpha" in refused.problem
 else:
     raise SystemExit("midrange takes no alpha")
-assert choose("osqp", "QP").name == "cvxpy:osqp"
-assert choose(None, "QP").name == "cvxpy:clarabel"
+assert choose_solver("osqp", "QP").name == "cvxpy:osqp"
+assert choose_solver(None, "QP").name == "cvxpy:clarabel"
 sys.argv = ["aggopt", "solvers", "--json"]
-from aggopt.command.cli import main
+from aggopt.command.cli import run_app
 try:
-    main()
+    run_app()
 except SystemExit as ended:
     assert not ended.code
 """

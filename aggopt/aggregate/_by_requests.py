@@ -36,7 +36,7 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, check_labellings, check_matrix
 from aggopt.errors import JobError
 from aggopt.models import Model
-from aggopt.solvers import Certificate, choose
+from aggopt.solvers import Certificate, choose_solver
 
 
 class _Asked(NamedTuple):
@@ -159,7 +159,7 @@ def _make_requests(
     importance = spread_request(wanted.importance, Z, "importance")
     bounds = Bounds.of(wanted.lower, wanted.upper, records)
     solver, start, starts, seed, time_limit, options = arguments
-    chosen = choose(solver, *model.kinds, within=bounds.are_set)
+    chosen = choose_solver(solver, *model.kinds, within=bounds.are_set)
     settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
     weights = scale_to_mean_one(check_weights(wanted.weights, len(records)))
     return _Asked(Z, scale, delta, importance, bounds, weights, settings)

@@ -19,7 +19,7 @@ from aggopt.models import Model, p3m, p3m_joint
 from aggopt.models import covariance_mean as model
 from aggopt.models.shared.joint import ROWS, Records
 from aggopt.models.shared.value_bounds import ROUNDING, measure_excess
-from aggopt.solvers import Certificate, Status, choose
+from aggopt.solvers import Certificate, Status, choose_solver
 from aggopt.solvers.certificate import choose_gap_size, is_gap_closed
 from aggopt.solvers.run_solver import run_solver
 
@@ -99,7 +99,7 @@ def _find_beyond_bounds(z: Floats, ends: Bounds) -> I64:
 
 def _solve_nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certificate]:
     """Return the centroids nearest to the means, with their loss of Z (n, d)."""
-    solver = choose(None, *model.kinds, within=True)
+    solver = choose_solver(None, *model.kinds, within=True)
     start = None if solver.is_global else "renormalised"
     c, proof = solve_shift(model, data, ShiftOptions(solver, start))
     if not proof.status.usable:
@@ -206,7 +206,7 @@ def keep_covariance(
 
 def _solve_nearest_to_means(data: model.Data) -> tuple[Floats, Certificate]:
     started = compile_time.now()
-    solver = choose(None, *model.MODEL.kinds)
+    solver = choose_solver(None, *model.MODEL.kinds)
     answer = run_solver(model.MODEL, data, solver, None)
     at = model.point(data, answer.reading)
     sse = _compute_sse(at.c, data)

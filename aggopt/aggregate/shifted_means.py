@@ -15,7 +15,7 @@ from aggopt.errors import JobError, UnknownNameError, naming
 from aggopt.models import Model
 from aggopt.models.shared.joint_wishes import JointWishes
 from aggopt.models.shared.value_bounds import move_to_bounds
-from aggopt.solvers import Certificate, Claim, Solver, Status, choose
+from aggopt.solvers import Certificate, Claim, Solver, Status, choose_solver
 from aggopt.solvers.certificate import Answer, choose_gap_size, is_gap_closed
 from aggopt.solvers.options import check_time_limit
 from aggopt.solvers.run_solver import run_solver
@@ -326,5 +326,7 @@ def _solve_lagrangian(model: Model, data: Any) -> Floats:
     """Return the centroids of the Lagrangian method: of all attributes, by each."""
     if isinstance(data, JointWishes):
         return stack_optima(data, solve_separately(data))
-    best = run_solver(model, data, choose("lagrangian", *model.kinds), data.means)
+    best = run_solver(
+        model, data, choose_solver("lagrangian", *model.kinds), data.means
+    )
     return np.asarray(data.means if best.reading is None else best.reading)

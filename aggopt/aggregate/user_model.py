@@ -32,7 +32,7 @@ from aggopt.core.validation import Floats, check_labellings
 from aggopt.errors import AggoptError, JobError, naming
 from aggopt.models import MODELS
 from aggopt.models.shared.user_model import OwnModel
-from aggopt.solvers import Certificate, Solver, Status, choose
+from aggopt.solvers import Certificate, Solver, Status, choose_solver
 from aggopt.solvers.certificate import Answer, is_gap_closed, measure_gap_size
 from aggopt.solvers.options import make_native_options
 from aggopt.solvers.run_solver import run_solver
@@ -283,7 +283,7 @@ def by_model(
         for j, only in enumerate(column_settings)
     ]
     kind = user_model.kind or _find_problem_class(user_model, arguments, scale.constant)
-    chosen = choose(solver, user_model.name, kind, language=user_model.languages)
+    chosen = choose_solver(solver, user_model.name, kind, language=user_model.languages)
     make_native_options(chosen, time_limit, options)  # refuses unsupported options
     solve_options = OwnOptions(chosen, None, time_limit, options or {})
     counts = [int(get_column(label, j).max()) + 1 for j in range(Z.shape[1])]
@@ -379,7 +379,7 @@ def choose_model_solver(
 ) -> Solver:
     """Return the solver that is named of a model with these settings, or the first."""
     kind = model.find_kind(settings)
-    return choose(solver, model.name, kind, language=model.languages)
+    return choose_solver(solver, model.name, kind, language=model.languages)
 
 
 def _find_problem_class(

@@ -18,7 +18,7 @@ from aggopt.core.types import F64, I64
 from aggopt.errors import JobError, SolverError
 from aggopt.models import Model
 from aggopt.models.shared.user_model import OwnModel
-from aggopt.solvers import SOLVERS, Solver, choose, solve
+from aggopt.solvers import SOLVERS, Solver, choose_solver, solve
 from aggopt.solvers.certificate import Answer, Status
 from aggopt.solvers.run_solver import run_solver
 from aggopt.solvers.solver import BRANCHING
@@ -104,7 +104,7 @@ class TriedModel:
         if language not in self._solved:
             problem = self.declared(language)
             try:
-                solver = choose(None, self.kind, language=language)
+                solver = choose_solver(None, self.kind, language=language)
             except (JobError, SolverError) as none:
                 not_tried(f"{none.problem} {none.fix}")
             outcome = solve(problem, solver.name, time_limit=LIMIT)

@@ -17,7 +17,7 @@ from aggopt.checks._model import (
 )
 from aggopt.checks.law import list_laws, not_tried, require, require_refusal
 from aggopt.errors import AggoptError, JobError, SolverError, UnknownNameError
-from aggopt.solvers import choose, solve
+from aggopt.solvers import choose_solver, solve
 from aggopt.solvers.certificate import Status
 from aggopt.solvers.solver import BRANCHING, CLASSES
 
@@ -326,7 +326,7 @@ def impossible_data_end_without_an_answer(f: TriedModel) -> None:
         return
     for language in f.model.languages:
         try:
-            solver = choose(None, f.kind, language=language)
+            solver = choose_solver(None, f.kind, language=language)
         except (JobError, SolverError) as none:
             not_tried(f"{none.problem} {none.fix}")
         problem = f.model.build(data, language)

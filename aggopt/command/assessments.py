@@ -97,7 +97,7 @@ WithoutKeys = Annotated[
 ]
 
 
-def assess(
+def run_assess(
     table: TableOrFolder,
     masked: MaskedOrParts,
     job: JobFile,
@@ -121,7 +121,7 @@ def assess(
     _print_result(review, show.print_review, as_json=as_json, holds=review.holds)
 
 
-def risk(
+def run_risk(
     context: typer.Context,
     table: TableOrFolder,
     masked: Annotated[
@@ -202,7 +202,7 @@ def _require_release(**options: Any) -> None:
         )
 
 
-def utility(
+def run_utility(
     table: TableOrFolder,
     masked: MaskedOrParts,
     job: JobFile,
@@ -253,7 +253,7 @@ def utility(
     _print_result(measured, assessments.print_utility, as_json=as_json)
 
 
-def compare(
+def run_compare(
     releases: Releases,
     original: Originals,
     manifests: Manifests,

@@ -74,7 +74,7 @@ Cache = Annotated[
 Jobs = Annotated[int, typer.Option(help="Number of processes; -1 is one per core.")]
 
 
-def choose(
+def run_choose(
     table: TableFile,
     job: JobFile,
     out: Page,

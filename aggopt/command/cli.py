@@ -24,17 +24,22 @@ from aggopt.command.arguments import (
     require_job,
     require_no_job,
 )
-from aggopt.command.assessments import assess, compare, risk, utility
+from aggopt.command.assessments import run_assess, run_compare, run_risk, run_utility
 from aggopt.command.causes import BY_SIGNAL, DONE, NO, find_exit_code, format_code_help
-from aggopt.command.choose import choose
+from aggopt.command.choose import run_choose
 from aggopt.command.common_options import Commands
-from aggopt.command.convert import convert
-from aggopt.command.experiments import compare_solvers, experiment, reproduce, sweep
-from aggopt.command.export import export, import_solution
+from aggopt.command.convert import run_convert
+from aggopt.command.experiments import (
+    run_compare_solvers,
+    run_experiment,
+    run_reproduce,
+    run_sweep,
+)
+from aggopt.command.export import run_export, run_import_solution
 from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts, monitor_signals
 from aggopt.command.log import log
-from aggopt.command.mask import EngineName, mask, repeat
-from aggopt.command.report import report
+from aggopt.command.mask import EngineName, run_mask, run_repeat
+from aggopt.command.report import run_report
 from aggopt.core import dependencies
 from aggopt.core.memory import is_lack_of_memory
 from aggopt.core.plugins.loading import is_code_file
@@ -71,9 +76,9 @@ def _add_global_options(
 ) -> None: ...
 
 
-app.command()(mask)
-app.command()(repeat)
-app.command()(convert)
+app.command("mask")(run_mask)
+app.command("repeat")(run_repeat)
+app.command("convert")(run_convert)
 
 
 @app.command()
@@ -186,18 +191,18 @@ def solvers(as_json: AsJson = False) -> None:
         show_experiments.print_solvers(list(SOLVERS.values()))
 
 
-app.command()(assess)
-app.command()(risk)
-app.command()(utility)
-app.command()(compare)
-app.command()(report)
-app.command("compare-solvers")(compare_solvers)
-app.command()(sweep)
-app.command()(choose)
-app.command()(experiment)
-app.command()(reproduce)
-app.command()(export)
-app.command("import-solution")(import_solution)
+app.command("assess")(run_assess)
+app.command("risk")(run_risk)
+app.command("utility")(run_utility)
+app.command("compare")(run_compare)
+app.command("report")(run_report)
+app.command("compare-solvers")(run_compare_solvers)
+app.command("sweep")(run_sweep)
+app.command("choose")(run_choose)
+app.command("experiment")(run_experiment)
+app.command("reproduce")(run_reproduce)
+app.command("export")(run_export)
+app.command("import-solution")(run_import_solution)
 
 
 @app.command()
@@ -241,7 +246,7 @@ def warm_up(as_json: AsJson = False) -> None:
 LACKING = "The system refuses a resource that aggopt needs, such as memory"
 
 
-def main() -> None:
+def run_app() -> None:
     """Run the command; turn an error into a message and an exit code."""
     code = _get_exit_code(_run_command)
     interrupts.forget_signals()

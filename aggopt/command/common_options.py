@@ -32,12 +32,14 @@ OPTIONS = {"quiet": (Quiet, False), "log_file": (LogFile, None)}
 class Commands(typer.Typer):
     """Commands that take --quiet and --log, whatever else they take."""
 
-    def command(self, *args: Any, **options: Any) -> Callable[..., Any]:
-        """Return a decorator that registers a function as a command."""
-        register = super().command(*args, **options)
+    def command(
+        self, name: str | None = None, *args: Any, **options: Any
+    ) -> Callable[..., Any]:
+        """Return a decorator that registers a function as a command of this name."""
+        register = super().command(name, *args, **options)
 
         def wrap_and_register(function: Callable[..., Any]) -> Callable[..., Any]:
-            register(_add_options(function))
+            register(_add_options(function, name or function.__name__))
             return function
 
         return wrap_and_register
@@ -52,8 +54,8 @@ def _join_paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
-def _add_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with two more options."""
+def _add_options(function: Callable[..., Any], command: str) -> Callable[..., Any]:
+    """Return the function of a command with two more options."""
 
     @wraps(function)
     def run_command(
@@ -66,7 +68,7 @@ def _add_options(function: Callable[..., Any]) -> Callable[..., Any]:
             )
         if log_file is not None:
             _require_other(log_file, arguments)
-            log.open(log_file, function.__name__.replace("_", "-"))
+            log.open(log_file, command)
         console.set_quiet(quiet)
         if not quiet:
             report_misspelt()

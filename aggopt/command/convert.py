@@ -45,7 +45,7 @@ Numbers = Annotated[
 ]
 
 
-def convert(
+def run_convert(
     table: Files,
     out: Folder,
     job: ReadAs = None,

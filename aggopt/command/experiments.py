@@ -52,7 +52,7 @@ Out = Annotated[
 Jobs = Annotated[int, typer.Option(help="Number of processes; -1 is one per core.")]
 
 
-def compare_solvers(
+def run_compare_solvers(
     table: TableFile,
     job: JobFile,
     trust: Trust,
@@ -88,7 +88,7 @@ def compare_solvers(
         show_experiments.print_comparison(rows)
 
 
-def sweep(
+def run_sweep(
     table: TableFile,
     job: JobFile,
     trust: Trust,
@@ -142,7 +142,7 @@ def sweep(
         show_experiments.print_sweep(files.points, files.files)
 
 
-def reproduce(
+def run_reproduce(
     study: Annotated[
         str,
         typer.Argument(
@@ -217,7 +217,7 @@ GridJobs = Annotated[
 ]
 
 
-def experiment(
+def run_experiment(
     grid: Grid,
     out: Rows,
     trust: Trust,

@@ -13,7 +13,7 @@ from aggopt.command.interrupt import interrupts
 Attribute = Annotated[str, typer.Option(help="A quasi-identifier of numbers.")]
 
 
-def export(
+def run_export(
     table: TableFile,
     job: JobFile,
     trust: Trust,
@@ -44,7 +44,7 @@ def export(
     console.print_line(f"{program.key} is its key: keep both to yourself.")
 
 
-def import_solution(
+def run_import_solution(
     table: TableFile,
     job: JobFile,
     solution: Annotated[Path, typer.Argument(metavar="SOL", help="A solution file.")],

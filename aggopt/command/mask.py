@@ -57,7 +57,7 @@ Resume = Annotated[
 ]
 
 
-def mask(
+def run_mask(
     table: TableOrParts,
     job: JobFile,
     out: Annotated[
@@ -118,7 +118,7 @@ def mask(
     show.print_finished(release, files, as_json=as_json)
 
 
-def repeat(
+def run_repeat(
     manifest: Annotated[
         Path, typer.Argument(metavar="MANIFEST", help="The release's manifest.")
     ],

@@ -44,7 +44,7 @@ OptionalMasked = Annotated[
 ]
 
 
-def report(
+def run_report(
     table: TableOrParts,
     out: Page,
     trust: Trust,

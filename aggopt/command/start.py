@@ -13,7 +13,7 @@ BAD = 5  # importing `aggopt.command.causes`, which has both, takes longer
 def main() -> None:
     """Run the command; print one sentence if it was interrupted before it began."""
     try:
-        from aggopt.command.cli import main as run
+        from aggopt.command.cli import run_app as run
 
         run()
     except KeyboardInterrupt:

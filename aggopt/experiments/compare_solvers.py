@@ -35,7 +35,7 @@ from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress
 from aggopt.pipeline.prepare.job_settings import are_bounded_jointly, find_model
 from aggopt.repair.registry import REPAIRS
-from aggopt.solvers import Solver, choose
+from aggopt.solvers import Solver, choose_solver
 from aggopt.solvers.certificate import find_largest_gap, list_statuses, total_bound
 from aggopt.solvers.options import check_time_limit
 from aggopt.solvers.registry import list_able_solvers
@@ -297,7 +297,7 @@ class Step(NamedTuple):
         names = [name for s in able for name in (s.name, s.name.partition(":")[2])]
         if job_solver is None or job_solver in names:
             return able
-        chosen = choose(job_solver, *self.kinds, language=self.language)
+        chosen = choose_solver(job_solver, *self.kinds, language=self.language)
         return able if chosen.name in names else [chosen, *able]
 
 
@@ -423,7 +423,7 @@ def compare(
         kinds = step.kinds
         language = step.language
         solvers_named = [
-            choose(name, *kinds, language=language, within=step.within)
+            choose_solver(name, *kinds, language=language, within=step.within)
             for name in received
         ]
         able = solvers_named or step.able

@@ -136,12 +136,12 @@ def require_solvers(
     """
     for section, name, title in _list_solvers(privacy, partition, aggregation):
         from aggopt.models import MODELS
-        from aggopt.solvers import SOLVERS, choose
+        from aggopt.solvers import SOLVERS, choose_solver
 
         if SOLVERS.names_user_code(name):
             continue  # to read a job runs no code
         with suppress(SolverError), naming(f"[{section}] solver"):
-            choose(name, *MODELS[title].kinds)
+            choose_solver(name, *MODELS[title].kinds)
 
 
 def _list_solvers(

@@ -333,7 +333,7 @@ def _improve_tour(tour: Tour) -> bool:
     tour.counts[TAKEN] = 0
     tour.counts[QUEUED] = m
     while tour.counts[TAKEN] < tour.counts[QUEUED]:
-        kernels.shorten(tour, TURNS)
+        kernels.shorten_path(tour, TURNS)
     return bool(tour.counts[MOVES] > moves)
 
 

@@ -309,7 +309,7 @@ LONGEST = 3  # places that Or-opt moves at once
 
 
 @compiled
-def shorten(tour: Tour, turns: int) -> None:
+def shorten_path(tour: Tour, turns: int) -> None:
     """Examine up to `turns` queued places, until no move shortens the tour."""
     for _ in range(turns):
         if tour.counts[TAKEN] == tour.counts[QUEUED]:

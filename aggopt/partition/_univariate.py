@@ -19,7 +19,7 @@ from aggopt.partition.registry import AttributeUse, Bound, Partitioner
 from aggopt.partition.shared.evidence import Evidence
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.settings import Grouping
-from aggopt.solvers import Certificate, Solver, Status, choose
+from aggopt.solvers import Certificate, Solver, Status, choose_solver
 from aggopt.solvers.certificate import Answer, is_gap_closed
 from aggopt.solvers.run_solver import run_solver
 
@@ -143,7 +143,7 @@ def _solve_model(x: npt.ArrayLike, k: int, options: _UnivariateOptions) -> _Solv
     values = check_vector(x)
     k = check_group_size(k, len(values))
     model.require_cost(options.cost, options.centroids)
-    chosen = choose(options.solver, *model.MODEL.kinds)
+    chosen = choose_solver(options.solver, *model.MODEL.kinds)
     ordered, order = _sort_values(values)
     data = model.Data(ordered, k, options.cost, options.centroids)
     solution = run_solver(

@@ -15,7 +15,7 @@ from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.repair._problem import Problem
 from aggopt.repair._result import MethodResult
 from aggopt.repair.registry import REPAIRS, Repair
-from aggopt.solvers import Solver, Status, choose
+from aggopt.solvers import Solver, Status, choose_solver
 
 SEARCH = 0.6  # share of the time if a program follows
 TRIAL = 2.0  # seconds in which four records are repaired, if HiGHS returns
@@ -39,7 +39,7 @@ def list_closeness_methods() -> dict[str, Repair]:
 
 def choose_union_solver(name: object) -> Solver:
     """Return the named solver for programs over unions; refuse an unsuitable one."""
-    return choose(name, *MODEL.kinds)
+    return choose_solver(name, *MODEL.kinds)
 
 
 def make_search_clock(options: RepairOptions, clock: Deadline) -> Deadline:

@@ -14,7 +14,7 @@ from aggopt.models import closeness_bound as model
 from aggopt.partition import neighbour_bound as free
 from aggopt.partition.shared.result import Partition
 from aggopt.repair._problem import Problem
-from aggopt.solvers import Certificate, Status, choose, solve
+from aggopt.solvers import Certificate, Status, choose_solver, solve
 
 PIECES = (4, 8)  # of f; more give better bounds, but harder programs
 MET = 1e-9  # share of the objective that rounding may leave between objective and bound
@@ -43,7 +43,7 @@ def bound_close_loss(problem: Problem, left: float = np.inf) -> float:
     if problem.ordered.m == 1:
         return 0.0
     place = problem.ordered.place / (problem.ordered.m - 1)
-    solver = choose(None, model.MODEL.kind).name
+    solver = choose_solver(None, model.MODEL.kind).name
     best = 0.0
     Z = _reduce_directions(problem, place)
     clock = Deadline(min(max(left, 0.0) + GRACE, LONGEST))

@@ -4,7 +4,7 @@ from aggopt.solvers.certificate import Certificate as Certificate
 from aggopt.solvers.certificate import Claim as Claim
 from aggopt.solvers.certificate import Status as Status
 from aggopt.solvers.registry import SOLVERS as SOLVERS
-from aggopt.solvers.registry import choose as choose
+from aggopt.solvers.registry import choose_solver as choose_solver
 from aggopt.solvers.solve_problem import Outcome as Outcome
 from aggopt.solvers.solve_problem import solve as solve
 from aggopt.solvers.solver import Solver as Solver

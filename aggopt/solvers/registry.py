@@ -97,7 +97,7 @@ def find_language_solver(name: str) -> Solver | None:
 NONE = "; or name none, and the first that fits is taken"
 
 
-def choose(
+def choose_solver(
     name: object,
     *problems: str,
     language: str | Sequence[str] | None = None,
@@ -126,9 +126,9 @@ def choose(
 
     Examples
     --------
-    >>> choose(None, "p3m").name
+    >>> choose_solver(None, "p3m").name
     'lagrangian'
-    >>> choose("highs", "LP", language="pyomo").name
+    >>> choose_solver("highs", "LP", language="pyomo").name
     'pyomo:highs'
     """
     able = list_able_solvers(*problems, language=language, within=within)

@@ -12,7 +12,7 @@ from aggopt.errors import JobError
 from aggopt.solvers.certificate import Status
 from aggopt.solvers.options import make_native_options
 from aggopt.solvers.process_pool import is_here
-from aggopt.solvers.registry import LANGUAGES, choose
+from aggopt.solvers.registry import LANGUAGES, choose_solver
 from aggopt.solvers.separate_process import run_language_apart
 from aggopt.solvers.solver import Solver
 from aggopt.solvers.solver_log import redirect_output
@@ -95,7 +95,7 @@ def solve(
     """
     language = _import_language(problem)
     kind = language.find_problem_class(problem)
-    chosen = choose(solver, kind, language=language.NAME)
+    chosen = choose_solver(solver, kind, language=language.NAME)
     native = make_native_options(chosen, time_limit, options)
     if chosen.time_limit is not None:
         native.setdefault(chosen.time_limit, LONGEST)

@@ -534,7 +534,7 @@ def press(*_):
 
 staging.Staging.write = press
 sys.argv = ["aggopt", *{words!r}]
-cli.main()
+cli.run_app()
 """
 
 
@@ -597,7 +597,7 @@ def test_signals_that_the_caller_ignores_stay_ignored(
     signal.signal(number, signal.SIG_IGN)
     monkeypatch.setattr(sys, "argv", ["aggopt", *MASK])
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        cli.run_app()
     assert ended.value.code == 0
     assert signal.getsignal(number) is signal.SIG_IGN
 
@@ -616,7 +616,7 @@ def partition_blocks(*_, **__):
 cli.monitor_signals = partial(cli.monitor_signals, grace=0.2)
 partition_step.partition_blocks = partition_blocks
 sys.argv = ["aggopt", *{words!r}]
-cli.main()
+cli.run_app()
 """
 # does not return to Python, as solvers' libraries do not
 DEAF = "hashlib.pbkdf2_hmac('sha256', b'', b'', 10**8)"
@@ -696,7 +696,7 @@ def test_a_reader_that_stops_reading_does_not_turn_success_into_failure(here, fo
     assert (here / "masked.csv").exists()
 
 
-MAIN = "from aggopt.command.cli import main\nmain()"
+MAIN = "from aggopt.command.cli import run_app\nrun_app()"
 
 
 def test_demo_overwrites_nothing_unasked(here, aggopt):

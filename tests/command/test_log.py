@@ -118,7 +118,7 @@ def partition_blocks(*_, **__):
 cli.monitor_signals = partial(cli.monitor_signals, grace=0.2)
 partition_step.partition_blocks = partition_blocks
 sys.argv = ["aggopt", *{words!r}]
-cli.main()
+cli.run_app()
 """
 
 

@@ -206,7 +206,7 @@ def test_interrupted_twice_a_choice_says_that_it_is_not_written(here, forked):
     assert not (here / "c.html").exists()
 
 
-MAIN = "from aggopt.command.cli import main\nmain()"
+MAIN = "from aggopt.command.cli import run_app\nrun_app()"
 TWICE = """
 import ctypes, signal
 import numpy as np

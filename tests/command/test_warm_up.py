@@ -119,7 +119,7 @@ def compiled():
 
 warm_up.compile_kernels = compiled
 sys.argv = ["aggopt", "warm-up"]
-cli.main()
+cli.run_app()
 """
 
 

@@ -38,7 +38,7 @@ def ending(self, done, results):
     if done == step:
         os.kill(os.getpid(), number)
 journal.Journal.note = ending
-cli.main()
+cli.run_app()
 """
 
 

@@ -28,7 +28,7 @@ from aggopt.repair._close import RepairOptions
 from aggopt.repair._merge_ilp import SearchedUnions, exchange_records
 from aggopt.repair._problem import create_problem, make_close
 from aggopt.repair._result import MethodResult, bound_close_loss, bound_loss
-from aggopt.solvers import Status, choose
+from aggopt.solvers import Status, choose_solver
 
 methods = pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])
 searches = pytest.mark.parametrize("method", ["swap", "sweep"])
@@ -120,7 +120,7 @@ def test_a_ring_of_three_changes_is_found():
     Z = np.concatenate([corner[[g, g, (g + 1) % 3]] for g in range(3)])
     values, labels = np.tile([1, 2, 3], 3), np.arange(9) // 3
     task = create_problem(Z, values, 3, 0.5, "distinct")
-    highs = choose("highs", "closeness_merge", "MILP")
+    highs = choose_solver("highs", "closeness_merge", "MILP")
     found = exchange_records(task, labels, highs, Deadline(None)).labels
     assert task.sse(found) == pytest.approx(0.0)
     assert task.sse(labels) > 1
@@ -131,7 +131,7 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch, ticki
     Z, values = oracle.instance(2, 60, ties=False)
     task, highs = (
         create_problem(Z, values, 3, 0.3, "distinct"),
-        choose("highs", "closeness_merge", "MILP"),
+        choose_solver("highs", "closeness_merge", "MILP"),
     )
     labels = closeness_first(Z, values, 3, 0.3)
     monkeypatch.delattr(ilp_module, "make_close")

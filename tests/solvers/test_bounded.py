@@ -14,7 +14,7 @@ from aggopt.algorithms.lagrangian.solve import solve_separable
 from aggopt.algorithms.reduced import JointReduced, Reduced
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import MODELS, p3m
-from aggopt.solvers import SOLVERS, Status, choose
+from aggopt.solvers import SOLVERS, Status, choose_solver
 from aggopt.solvers.registry import list_able_solvers
 from aggopt.solvers.run_solver import run_here
 
@@ -119,9 +119,9 @@ def test_the_bound_is_never_above_what_scip_reaches(model) -> None:
 
 def test_a_solver_that_keeps_no_bounds_is_refused_in_words() -> None:
     kinds = MODELS["p3m_joint"].kinds
-    assert choose("stiefel", *kinds).name == "stiefel"
+    assert choose_solver("stiefel", *kinds).name == "stiefel"
     with pytest.raises(JobError) as refused:
-        choose("stiefel", *kinds, within=True)
+        choose_solver("stiefel", *kinds, within=True)
     says = "stiefel cannot keep values within lower and upper bounds."
     assert refused.value.problem == says
     solvers = list_able_solvers(*kinds, within=True)
@@ -130,8 +130,8 @@ def test_a_solver_that_keeps_no_bounds_is_refused_in_words() -> None:
     able = [solver.name for solver in solvers]
     assert "stiefel" not in able
     assert {"ipopt", "cvxpy:uno", "pyomo:scip"} <= set(able)
-    assert choose(None, *kinds, within=True).boxes
-    assert choose(None, *kinds).name == "stiefel"
+    assert choose_solver(None, *kinds, within=True).boxes
+    assert choose_solver(None, *kinds).name == "stiefel"
 
 
 def test_joint_programs_of_ipopt_have_the_bounds_of_each_attribute() -> None:

@@ -11,7 +11,7 @@ from aggopt.checks import _solvers as programs
 from aggopt.checks import parametrize_with_checks
 from aggopt.errors import JobError, SolverError
 from aggopt.models import MODELS
-from aggopt.solvers import SOLVERS, Status, choose, solve
+from aggopt.solvers import SOLVERS, Status, choose_solver, solve
 from aggopt.solvers import _cvxpy as in_cvxpy
 from aggopt.solvers import _pyomo as in_pyomo
 from aggopt.solvers.registry import NONE, list_able_solvers
@@ -68,7 +68,7 @@ def test_a_refusal_suggests_what_reads_and_takes_the_problem():
     with pytest.raises(JobError, match="cannot read a problem declared in pyomo") as no:
         solve(declared("pyomo", "LP"), "cvxpy:highs")
     assert str(no.value).endswith(f"choose one of pyomo:highs, pyomo:scip{NONE}.")
-    assert choose("highs", "LP", language="pyomo").name == "pyomo:highs"
+    assert choose_solver("highs", "LP", language="pyomo").name == "pyomo:highs"
 
 
 def test_quadratic_rows_are_convex_or_not():

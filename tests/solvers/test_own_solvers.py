@@ -17,7 +17,7 @@ from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCode
 from aggopt.job import Recommended
 from aggopt.partition import PARTITIONERS, univariate
 from aggopt.privacy.model import REQUIREMENTS
-from aggopt.solvers import SOLVERS, Status, choose, solve
+from aggopt.solvers import SOLVERS, Status, choose_solver, solve
 from aggopt.solvers._cvxpy import list_classes
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.solver import LOCAL_OPTIMUM
@@ -87,8 +87,8 @@ def test_it_gets_the_limit_and_options_that_it_takes(ticking):
         p3m(X, LABELS, solver=stretch, options={"a": 1})
     with pytest.raises(JobError, match=r"time_limit = -1"):
         p3m(X, LABELS, solver=noting, time_limit=-1.0)
-    assert choose(noting, "NLP").limited
-    assert not choose(stretch, "NLP").limited
+    assert choose_solver(noting, "NLP").limited
+    assert not choose_solver(stretch, "NLP").limited
 
 
 def test_it_gets_none_of_what_is_not_given():
@@ -198,10 +198,10 @@ def test_a_file_with_a_solver_is_run_only_if_it_is_trusted(tmp_path):
         p3m(X, LABELS, solver=name)
     with trust_files([path]):
         proof = p3m(X, LABELS, solver=name).certificates[0]
-        solver = choose(name, "NLP")
+        solver = choose_solver(name, "NLP")
     assert proof.solver == "mine.py:stretch"
     assert proof.claimed.by.startswith("mine.py, sha256 ")
-    assert choose(solver, "NLP") is solver
+    assert choose_solver(solver, "NLP") is solver
     assert pickle.loads(pickle.dumps(solver)).name == solver.name
     assert hash(solver) == hash(pickle.loads(pickle.dumps(solver)))
 
@@ -210,12 +210,12 @@ def test_a_solver_object_of_the_users_proves_nothing():
     from dataclasses import replace
 
     theirs = replace(SOLVERS["cvxpy:highs"], name="mine")
-    own = choose(theirs, "LP")
+    own = choose_solver(theirs, "LP")
     assert (own.finds, own.duals, own.harmless) == (LOCAL_OPTIMUM, False, frozenset())
     assert own.origin is not None
     with pytest.raises(JobError, match="as one of this package is"):
-        choose(replace(SOLVERS["cvxpy:highs"], when="mine"), "LP")
-    assert choose(SOLVERS["cvxpy:highs"], "LP") is SOLVERS["cvxpy:highs"]
+        choose_solver(replace(SOLVERS["cvxpy:highs"], when="mine"), "LP")
+    assert choose_solver(SOLVERS["cvxpy:highs"], "LP") is SOLVERS["cvxpy:highs"]
 
 
 @pytest.mark.parametrize("name", ["scip", "cvxpy:HIGHS", "closed form", "adopted"])
@@ -225,14 +225,14 @@ def test_what_would_look_like_another_solver_is_refused(name):
 
     own.__name__ = name
     with pytest.raises(JobError, match=f"is called '{name}', as other solvers are"):
-        choose(own, "NLP")
+        choose_solver(own, "NLP")
 
 
 def test_what_is_no_solver_is_refused():
     with pytest.raises(UnknownNameError):
-        choose(3, "LP")
+        choose_solver(3, "LP")
     with pytest.raises(JobError, match="does not take model, data"):
-        choose(lambda: 3, "LP")
+        choose_solver(lambda: 3, "LP")
     problem = cp.Problem(cp.Minimize(cp.Variable(nonneg=True)))
     with pytest.raises(JobError, match="cannot read a problem declared in cvxpy"):
         solve(problem, stretch)
@@ -288,7 +288,7 @@ def test_any_solver_of_pyomo_solves_and_its_bound_is_recomputed():
 )
 def test_solvers_that_a_language_has_not_are_refused(name, error, match):
     with pytest.raises(error, match=match):
-        choose(name, "LP")
+        choose_solver(name, "LP")
 
 
 @pytest.mark.parametrize(
@@ -311,10 +311,10 @@ def test_a_solver_of_cvxpy_takes_the_classes_that_it_is_handed(name, classes):
 
 def test_a_class_that_it_does_not_take_is_refused_with_those_that_it_does():
     with pytest.raises(JobError, match="class NLP: it takes LP, QP") as refused:
-        choose("cvxpy:OSQP", "p3m", "NLP")
+        choose_solver("cvxpy:OSQP", "p3m", "NLP")
     assert refused.value.fix.startswith("choose one of lagrangian, ")
     with pytest.raises(JobError, match=r"class LP: it takes p3m, p3m_onesided, sat"):
-        choose("lagrangian", "LP")
+        choose_solver("lagrangian", "LP")
     with pytest.raises(JobError, match="OSQP does not take problems of class NLP"):
         aggopt.Job(
             roles={"quasi-identifier": ["age"]},
@@ -324,8 +324,8 @@ def test_a_class_that_it_does_not_take_is_refused_with_those_that_it_does():
 
 
 def test_a_solver_that_is_known_here_is_the_one_that_is_known():
-    assert choose("cvxpy:HIGHS", "LP") is SOLVERS["cvxpy:highs"]
-    assert choose("cvxpy:Clarabel", "QP") is SOLVERS["cvxpy:clarabel"]
+    assert choose_solver("cvxpy:HIGHS", "LP") is SOLVERS["cvxpy:highs"]
+    assert choose_solver("cvxpy:Clarabel", "QP") is SOLVERS["cvxpy:clarabel"]
 
 
 def test_highs_that_gives_up_on_exact_reduced_costs_is_asked_again():
@@ -379,7 +379,7 @@ def test_a_job_means_what_it_says_whatever_is_installed(monkeypatch):
 
     uno = job(aggregation={"method": "p3m", "solver": "uno"})
     assert uno.aggregation.solver == "uno"
-    assert choose("uno", "p3m", "NLP").name == "cvxpy:uno"
+    assert choose_solver("uno", "p3m", "NLP").name == "cvxpy:uno"
     for said in ({"method": "recommended"}, {"attributes": "together"}):
         assert isinstance(job(partition=said).partition, Recommended)
     with pytest.raises(UnknownNameError, match="No aggregation method is called 'by_"):

@@ -20,7 +20,7 @@ from aggopt.core.deadline import compile_time
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
 from aggopt.models.shared.category_choice import count_released, read_shares
-from aggopt.solvers import SOLVERS, Status, choose, solve
+from aggopt.solvers import SOLVERS, Status, choose_solver, solve
 from aggopt.solvers.run_solver import run_here
 
 SLOTS = SOLVERS["slots"]
@@ -61,7 +61,7 @@ def test_the_best_of_all_choices_is_found_and_proven(seed):
 
 
 def test_it_is_the_default_and_agrees_with_declared_programs():
-    assert choose(None, *model.MODEL.kinds) is SLOTS
+    assert choose_solver(None, *model.MODEL.kinds) is SLOTS
     data = ordinal(counts(7, 60, 5, 3), slack=3)
     own, declared = asked(data), solve(model.build(data, "cvxpy"))
     best = model.objective(data, model.point(data, own.reading))

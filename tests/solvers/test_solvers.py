@@ -15,7 +15,7 @@ from conftest import require_solver
 
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import JobError, SolverError, UnknownNameError
-from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
+from aggopt.solvers import SOLVERS, Certificate, Status, choose_solver, solve
 from aggopt.solvers import solver as known
 from aggopt.solvers.registry import list_able_solvers
 
@@ -191,12 +191,12 @@ def test_what_is_handed_over_in_files_is_removed_and_private(monkeypatch):
 
 
 def test_the_bare_word_names_the_solver():
-    assert choose("uno", "NLP").name == "cvxpy:uno"
+    assert choose_solver("uno", "NLP").name == "cvxpy:uno"
 
 
 def test_a_misspelt_solver_suggests_the_right_one():
     with pytest.raises(UnknownNameError, match="did you mean 'ipopt'"):
-        choose("ipotp", "NLP")
+        choose_solver("ipotp", "NLP")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_misspelt_solver_suggests_the_right_one():
 )
 def test_solvers_are_listed_once_and_in_the_form_that_was_tried(name, form):
     with pytest.raises(UnknownNameError) as no:
-        choose(name, "p3m", "NLP")
+        choose_solver(name, "p3m", "NLP")
     names = no.value.fix.partition("The known names are ")[2].rstrip(".")
     lists = [part.split(", ") for part in names.split("; not installed: ")]
     every = [name for part in lists for name in part]
@@ -216,7 +216,7 @@ def test_solvers_are_listed_once_and_in_the_form_that_was_tried(name, form):
 
 def test_an_unfit_solver_names_those_that_fit():
     with pytest.raises(JobError) as refused:
-        choose("highs", "NLP")
+        choose_solver("highs", "NLP")
     here, _, absent = refused.value.fix.partition("; not installed: ")
     assert "cvxpy:uno" in here
     able = list_able_solvers("NLP")
@@ -244,24 +244,24 @@ def absent(monkeypatch):
 def test_a_missing_solver_is_not_replaced_unasked(absent):
     absent("cyipopt")
     with pytest.raises(SolverError, match=r"no package cyipopt.*\n.*run apt-get"):
-        choose("cvxpy:ipopt", "NLP")
+        choose_solver("cvxpy:ipopt", "NLP")
 
 
 def test_a_missing_program_is_named(absent):
     absent("gams")
     with pytest.raises(SolverError, match="no program gams on the PATH"):
-        choose("pyomo:gams", "NLP")
+        choose_solver("pyomo:gams", "NLP")
 
 
 def test_without_a_name_the_first_installed_one_is_taken(absent):
     absent("cyipopt")
-    assert choose(None, "NLP").name == "cvxpy:uno"
+    assert choose_solver(None, "NLP").name == "cvxpy:uno"
 
 
 def test_without_any_the_error_says_how_to_get_one(absent):
     absent(*(need for s in SOLVERS.values() for need in (*s.needs, s.program)))
     with pytest.raises(SolverError, match="or run pip install unopy"):
-        choose(None, "NLP")
+        choose_solver(None, "NLP")
 
 
 def test_the_gap_is_relative_to_the_objective():

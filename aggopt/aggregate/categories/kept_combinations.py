@@ -23,7 +23,7 @@ from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models import Model
 from aggopt.models import frequencies as model
 from aggopt.privacy.value_levels import fill_equally
-from aggopt.solvers import Certificate, Status, choose
+from aggopt.solvers import Certificate, Status, choose_solver
 from aggopt.solvers.certificate import Answer, choose_gap_size, is_gap_closed
 from aggopt.solvers.options import check_time_limit
 from aggopt.solvers.run_solver import run_solver
@@ -89,7 +89,7 @@ def choose_among_ties(
     clock = Deadline(None)
     weights, counts = candidates.table(np.zeros_like(candidates.original))
     data = model.Data(np.where(tied, 0.0, np.inf), weights, counts, price=1.0)
-    solver = choose(None, *model.MODEL.kinds)
+    solver = choose_solver(None, *model.MODEL.kinds)
     answer = run_solver(model.MODEL, data, solver, None, time_limit=time_limit or LIMIT)
     picked = choose_at_random(tied, seed) if answer.reading is None else answer.reading
     return picked, certify_choice(model.MODEL, data, picked, answer, 1.0, clock.spent)
@@ -173,7 +173,7 @@ def choose_combinations(
     clock = Deadline(None)
     require_seed(options.seed)
     check_time_limit(options.time_limit)
-    solver = choose(options.solver, *model.MODEL.kinds)
+    solver = choose_solver(options.solver, *model.MODEL.kinds)
     label = numbered_groups(groups, len(categories[0].codes))
     mean_weights = scale_to_mean_one(check_weights(options.weights, len(label)))
     beside = read_cross_table_values(options.with_, len(label))
@@ -205,7 +205,7 @@ def choose_combinations(
 
 def solve_choice(data: model.Data, time_limit: float | None) -> Answer:
     """Return the choice at least loss, by the first solver that is installed."""
-    solver = choose(None, *model.MODEL.kinds)
+    solver = choose_solver(None, *model.MODEL.kinds)
     return run_solver(model.MODEL, data, solver, None, time_limit=time_limit)
 
 

@@ -32,7 +32,7 @@ from aggopt.encoding import Categories, Domain
 from aggopt.errors import JobError
 from aggopt.models import category_wish as model
 from aggopt.models import frequencies
-from aggopt.solvers import Certificate, Solver, Status, choose
+from aggopt.solvers import Certificate, Solver, Status, choose_solver
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.options import check_time_limit
 from aggopt.solvers.run_solver import run_solver
@@ -205,7 +205,7 @@ def wish(
     clock = Deadline(None)
     require_seed(seed)
     check_time_limit(time_limit)
-    chosen_solver = choose(solver, *model.MODEL.kinds)
+    chosen_solver = choose_solver(solver, *model.MODEL.kinds)
     categories = read_level_categories(column, order, tree)
     label = numbered_groups(groups, len(categories.codes))
     distances = read_distances(delta, categories)

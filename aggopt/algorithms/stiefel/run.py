@@ -26,7 +26,7 @@ from aggopt.solvers.certificate import (
     choose_gap_size,
     is_gap_closed,
 )
-from aggopt.solvers.registry import choose
+from aggopt.solvers.registry import choose_solver
 from aggopt.solvers.run_solver import run_solver
 from aggopt.solvers.solver import Solver
 
@@ -179,7 +179,7 @@ class JointSearch:
 
 def solve_separately(data: JointWishes, limit: float | None = None) -> list[Answer]:
     """Return the separate optimum of each attribute, without covariances."""
-    way = choose("lagrangian", *data.alone.kinds)
+    way = choose_solver("lagrangian", *data.alone.kinds)
     limit_each = limit and limit / len(data.apart)
     return [
         run_solver(

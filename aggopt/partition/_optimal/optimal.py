@@ -42,7 +42,7 @@ from aggopt.partition.shared.scaling import (
     scale_with_weights,
 )
 from aggopt.partition.shared.settings import Grouping, Seconds
-from aggopt.solvers import Solver, Status, choose
+from aggopt.solvers import Solver, Status, choose_solver
 from aggopt.solvers.options import require_limited
 from aggopt.solvers.process_pool import NoAnswer
 from aggopt.solvers.separate_process import find_status_without_answer
@@ -156,7 +156,7 @@ def optimal(
     records, weighing = scale_with_weights(X, scale, weights)
     k = check_group_size(k, len(records))
     perturbations = PERTURBATIONS if time_limit is None else inf
-    by = choose(solver, *MODEL.kinds)
+    by = choose_solver(solver, *MODEL.kinds)
     require_limited(by, time_limit)
     search_options = _OptimalOptions(
         by, seed, throttle(progress), perturbations, every=solver is None

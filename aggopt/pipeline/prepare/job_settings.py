@@ -21,7 +21,7 @@ from aggopt.models import MODELS, Model
 from aggopt.partition import correlated_blocks
 from aggopt.partition.block_partition import require_cover
 from aggopt.partition.shared.settings import ONE_BY_ONE, TOGETHER
-from aggopt.solvers import Solver, choose
+from aggopt.solvers import Solver, choose_solver
 
 Columns = tuple[tuple[int, ...], ...]
 
@@ -108,7 +108,7 @@ def choose_method_solver(section: SolverSection) -> Solver:
     """Return the solver that a method will use; raises as `choose`."""
     if isinstance(section, ByModel):
         return choose_model_solver(section.program, section.arguments, section.solver)
-    return choose(section.solver, *find_model(section).kinds)
+    return choose_solver(section.solver, *find_model(section).kinds)
 
 
 def is_variance_kept(job: Job) -> bool:

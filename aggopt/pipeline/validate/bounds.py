@@ -21,7 +21,7 @@ from aggopt.pipeline.prepare.published_grid import (
     find_published_ends,
     read_bounds,
 )
-from aggopt.solvers import choose
+from aggopt.solvers import choose_solver
 
 SPREAD = ("variance", "covariance", "regression")  # statistics that keep the variance
 
@@ -50,7 +50,9 @@ def require_bounds(table: Table, matrix: Floats, job: Job) -> None:
                 require_some(Scale.of(x[:, None]), len(x), table, job, name)
     aggregation = job.aggregation
     if isinstance(aggregation, Shifting) and are_bounded_jointly(job):
-        choose(aggregation.solver, *MODELS[aggregation.function].kinds, within=True)
+        choose_solver(
+            aggregation.solver, *MODELS[aggregation.function].kinds, within=True
+        )
 
 
 def require_number(table: Table, name: str) -> None:

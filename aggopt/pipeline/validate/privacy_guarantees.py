@@ -17,7 +17,7 @@ from aggopt.pipeline.prepare.defaults import (
 from aggopt.pipeline.validate.infeasibility import suggest_measuring
 from aggopt.privacy.model import OWN_MODELS
 from aggopt.repair.registry import REPAIRS
-from aggopt.solvers import choose
+from aggopt.solvers import choose_solver
 from aggopt.solvers.options import require_limited
 
 PLAIN_REPAIRS = ("merge", "search")
@@ -130,7 +130,7 @@ def _require_solver(privacy: Privacy) -> None:
         return
     repair, name = REPAIRS.of(privacy.repair), privacy.repair.solver
     if repair.model and (name is not None or repair.asks_solver):
-        solver = choose(name, *MODELS[repair.model].kinds)
+        solver = choose_solver(name, *MODELS[repair.model].kinds)
         require_limited(solver, privacy.repair.time_limit)
 
 

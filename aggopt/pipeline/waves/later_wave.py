@@ -40,7 +40,7 @@ from aggopt.pipeline.waves.wave import (
     join_groups,
 )
 from aggopt.release.audit.changes import NOT_THERE, Changes
-from aggopt.solvers import Certificate, Status, choose
+from aggopt.solvers import Certificate, Status, choose_solver
 from aggopt.solvers.options import EXACTLY
 from aggopt.solvers.run_solver import MISSED, run_with_hard_limit
 
@@ -342,7 +342,7 @@ def place_records(
         loss = float((data.s * ((data.c - data.c[best]) ** 2).sum(axis=1)).sum())
         by, spent = "merging by turns", clock.spent
         return best[part], Certificate(Status.HEURISTIC, loss, None, 0.0, by, spent)
-    solver = choose(earlier.solver, *MODEL.kinds)
+    solver = choose_solver(earlier.solver, *MODEL.kinds)
     limit = TIME_LIMIT if earlier.time_limit is None else earlier.time_limit
     exactly = EXACTLY.get(solver.native.lower())
     answer = run_with_hard_limit(MODEL, data, solver, limit, exactly)
