@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import refusals
 import typer
 from _pytest.doctest import DoctestModule
 from forked import forks
@@ -50,6 +51,31 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--rewrite-messages",
+        action="store_true",
+        help="write messages.txt anew, of the tests that run",
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("--rewrite-messages"):
+        if config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
+            raise pytest.UsageError("--rewrite-messages is of one process: omit -n")
+        refusals.REWRITTEN = {}
+
+
+def pytest_sessionfinish():
+    refusals.write_messages()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folders_without_names(tmp_path_factory):
+    """Let messages.txt name no temporary folder."""
+    refusals.TEMPORARY.append(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session", autouse=True)

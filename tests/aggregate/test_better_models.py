@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from conftest import require_solver
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -100,12 +101,12 @@ def test_a_dear_price_leaves_the_renormalised_means():
 
 @pytest.mark.parametrize("price", [0, -1, float("nan"), float("inf")])
 def test_a_price_must_be_positive(price):
-    with pytest.raises(JobError, match="price = "):
+    with refused(JobError, "price ="):
         satisfaction(X, LABELS, price=price)
 
 
 def test_a_local_solver_that_cannot_count_is_refused():
-    with pytest.raises(JobError, match="does not take problems of class MINLP"):
+    with refused(JobError, "MINLP"):
         satisfaction(X, LABELS, solver="uno")
 
 

@@ -8,6 +8,7 @@ from conftest import require_solver
 from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
 from aggopt.errors import InfeasibleInputError, JobError, TableError
@@ -143,29 +144,29 @@ def test_a_regression_is_kept_within_the_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "error", "says"),
+    ("ends", "error"),
     [
-        ({"lower": 5.0, "upper": 4.0}, JobError, r"lower is not below .* \[0, 1\]"),
-        ({"lower": [0.0]}, JobError, r"lower has shape \(1,\) and type float64"),
-        ({"upper": "9"}, JobError, r"upper has shape \(\) and type"),
-        ({"upper": [[1], [2, 3]]}, JobError, "upper has shape"),
-        ({"lower": [0, np.nan]}, JobError, "lower has entries that are missing"),
-        ({"lower": [1.0, 0.0]}, TableError, r"originals lie beyond .*column 0: \d+\)"),
-        ({"upper": 30.0}, TableError, r"column 1: 60"),
+        ({"lower": 5.0, "upper": 4.0}, JobError),
+        ({"lower": [0.0]}, JobError),
+        ({"upper": "9"}, JobError),
+        ({"upper": [[1], [2, 3]]}, JobError),
+        ({"lower": [0, np.nan]}, JobError),
+        ({"lower": [1.0, 0.0]}, TableError),
+        ({"upper": 30.0}, TableError),
     ],
 )
-def test_bounds_that_make_no_sense_are_refused(ends, error, says) -> None:
+def test_bounds_that_make_no_sense_are_refused(ends, error) -> None:
     X = counts()
     for combine in (p3m, mean):
-        with pytest.raises(error, match=says):
+        with refused(error):
             combine(X, labels_of(X), **ends)
 
 
 def test_groups_too_few_to_reach_the_variance_are_refused() -> None:
     x = np.array([*[0.0] * 29, 100.0])[:, None]
-    with pytest.raises(InfeasibleInputError, match="No 2 centroids within the bounds"):
+    with refused(InfeasibleInputError):
         p3m(x, np.repeat([0, 1], 15), lower=0.0)
-    with pytest.raises(InfeasibleInputError, match="No 2 centroids within the bounds"):
+    with refused(InfeasibleInputError):
         mean(x, np.repeat([0, 1], 15), keep="variance", lower=0.0)
     assert mean(x, np.repeat([0, 1], 15), lower=0.0).centroids.min() == 0
 

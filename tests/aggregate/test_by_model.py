@@ -7,6 +7,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.aggregate import by_model, mean
 from aggopt.aggregate.user_model import load_user_model
@@ -96,25 +97,25 @@ def test_the_file_of_an_outsider_has_at_most_70_lines():
 
 
 def test_all_that_a_file_lacks_is_named_at_once(tmp_path):
-    with pytest.raises(JobError) as refused:
+    with pytest.raises(JobError) as error:
         in_file('KIND = "LP"\ndef build(): ...\n', tmp_path)
     said = ", ".join(n for n in PARTS if n not in ("KIND", "build"))
-    assert refused.value.problem == f"mine.py lacks {said}, which a model has."
+    assert error.value.problem == f"mine.py lacks {said}, which a model has."
 
 
 @pytest.mark.parametrize(
-    ("change", "match"),
+    "change",
     [
-        (('"LP"', '"PL"'), "No class of programs"),
-        (('("cvxpy",)', '("cvxpi",)'), "did you mean 'cvxpy'"),
-        (('("cvxpy",)', '"cvxpy"'), "no list"),
-        (('("cvxpy",)', "()"), "no list"),
-        (("def objective", "objective = 3\ndef _"), "objective of mine.py cannot be"),
+        ('"LP"', '"PL"'),
+        ('("cvxpy",)', '("cvxpi",)'),
+        ('("cvxpy",)', '"cvxpy"'),
+        ('("cvxpy",)', "()"),
+        ("def objective", "objective = 3\ndef _"),
     ],
 )
-def test_parts_that_cannot_be_are_refused(change, match, tmp_path):
+def test_parts_that_cannot_be_are_refused(change, tmp_path):
     text = FILE.read_text("utf-8").replace(*change)
-    with pytest.raises(JobError, match=match):
+    with refused(JobError):
         in_file(text, tmp_path)
 
 
@@ -123,27 +124,25 @@ def test_what_a_file_raises_is_told_by_type_and_line(tmp_path):
         "return at.e.sum()", "raise KeyError('4711')"
     )
     model = in_file(text, tmp_path)
-    with pytest.raises(
-        JobError, match=r"a KeyError in line \d+ of mine\.py"
-    ) as refused:
+    with refused(JobError, "mine.py") as error:
         by_model(X, LABELS, model)
-    assert "4711" not in str(refused.value)
+    assert "4711" not in str(error.value)
     broken = text.replace("raise KeyError('4711')", "return 'much'")
-    with pytest.raises(JobError, match=r"fails with a ValueError"):
+    with refused(JobError):
         by_model(X, LABELS, in_file(broken, tmp_path))
 
 
 @pytest.mark.parametrize(
-    ("returned", "match"),
+    "returned",
     [
-        ("None", "shape \\(\\), or some that are not finite"),
-        ("np.zeros(3)", "of shape \\(3,\\)"),
-        ("np.full(4, np.nan)", "not finite, for 4 groups"),
-        ("'many'", "of shape"),
-        ("problem.var_dict['c'].value + 1j", "of shape"),
+        "None",
+        "np.zeros(3)",
+        "np.full(4, np.nan)",
+        "'many'",
+        "problem.var_dict['c'].value + 1j",
     ],
 )
-def test_centroids_that_are_none_are_refused(returned, match, tmp_path):
+def test_centroids_that_are_none_are_refused(returned, tmp_path):
     text = FILE.read_text("utf-8").replace(
         'return problem.var_dict["c"].value', f"return {returned}"
     )
@@ -151,7 +150,7 @@ def test_centroids_that_are_none_are_refused(returned, match, tmp_path):
         made = by_model(X, LABELS, in_file(text, tmp_path))
         assert made.status == Status.FAILED
         return
-    with pytest.raises(JobError, match=match):
+    with refused(JobError):
         by_model(X, LABELS, in_file(text, tmp_path))
 
 
@@ -166,7 +165,7 @@ def test_centroids_that_are_none_are_refused(returned, match, tmp_path):
 def test_data_that_are_not_those_of_the_attribute_are_refused(change, tmp_path):
     text = FILE.read_text("utf-8").replace("self.x, self.labels = x, labels", change)
     labels = LABELS.copy()
-    with pytest.raises(JobError, match="does not keep x and labels as they are given"):
+    with refused(JobError):
         by_model(X, labels, in_file(text, tmp_path))
     assert (labels == LABELS).all()
 
@@ -194,7 +193,7 @@ def test_what_a_file_proves_is_claimed_and_a_false_claim_is_dropped(tmp_path):
     assert proof.claimed.by == str(model.origin)
     assert proof.bound > 0.5
     words = in_file(text + proves.format("'many'"), tmp_path)
-    with pytest.raises(JobError, match="fails with a ValueError"):
+    with refused(JobError):
         by_model(X, LABELS, words)
     lies = in_file(text + proves.format("1e9"), tmp_path)
     proof = by_model(X, LABELS, lies).certificates[0]
@@ -218,62 +217,44 @@ def test_a_model_object_is_one_of_the_users_and_goes_to_another_process():
 
 def test_models_of_this_package_are_named_by_their_aggregation():
     for named in ("p3m", MODELS["p3m"]):
-        with pytest.raises(JobError, match="is a model of this package"):
+        with refused(JobError):
             load_user_model(named)
-    with pytest.raises(JobError, match="as one of this package"):
+    with refused(JobError):
         load_user_model(replace(MODELS["p3m"], when="mine"))
 
 
 @pytest.mark.parametrize(
-    ("function", "match"),
+    "function",
     [
-        (lambda x, labels, sizes: 3, "returns a int, and no cvxpy.Problem"),
-        (
-            lambda x, labels, sizes: cp.Problem(cp.Maximize(-cp.norm(cp.Variable(2)))),
-            "maximises",
+        lambda x, labels, sizes: 3,
+        lambda x, labels, sizes: cp.Problem(cp.Maximize(-cp.norm(cp.Variable(2)))),
+        lambda x, labels, sizes: cp.Problem(cp.Minimize(cp.Variable(nonneg=True))),
+        lambda x, labels, sizes: cp.Problem(
+            cp.Minimize(cp.norm(cp.Variable(7, name="c")))
         ),
-        (
-            lambda x, labels, sizes: cp.Problem(cp.Minimize(cp.Variable(nonneg=True))),
-            'has no variable called "c"',
+        lambda x, labels, sizes: cp.Problem(
+            cp.Minimize(cp.norm(cp.Variable(4, name="c", complex=True)))
         ),
-        (
-            lambda x, labels, sizes: cp.Problem(
-                cp.Minimize(cp.norm(cp.Variable(7, name="c")))
-            ),
-            r'a variable of shape \(7,\) called "c"',
+        lambda x, labels, sizes: cp.Problem(
+            cp.Minimize(-cp.sum(cp.abs(cp.Variable(4, name="c") - 4711)))
         ),
-        (
-            lambda x, labels, sizes: cp.Problem(
-                cp.Minimize(cp.norm(cp.Variable(4, name="c", complex=True)))
-            ),
-            "has complex centroids",
+        lambda x, labels, sizes: type("Own", (cp.Problem,), {})(
+            cp.Minimize(cp.norm(cp.Variable(4, name="c")))
         ),
-        (
-            lambda x, labels, sizes: cp.Problem(
-                cp.Minimize(-cp.sum(cp.abs(cp.Variable(4, name="c") - 4711)))
-            ),
-            "breaks the rules",
-        ),
-        (
-            lambda x, labels, sizes: type("Own", (cp.Problem,), {})(
-                cp.Minimize(cp.norm(cp.Variable(4, name="c")))
-            ),
-            "returns a Own, and no cvxpy.Problem",
-        ),
-        (lambda x: 3, "does not take x, labels, sizes"),
-        (lambda x, labels, sizes, *, solver: 3, "takes solver, which a job has"),
-        (3, "No model is called '3'"),
+        lambda x: 3,
+        lambda x, labels, sizes, *, solver: 3,
+        3,
     ],
 )
-def test_functions_that_declare_no_such_program_are_refused(function, match):
-    with pytest.raises(JobError, match=match):
+def test_functions_that_declare_no_such_program_are_refused(function):
+    with refused(JobError):
         by_model(X, LABELS, function)
 
 
 def test_settings_are_checked_by_the_function_and_by_data():
-    with pytest.raises(UnknownNameError, match="did you mean 'cap'"):
+    with refused(UnknownNameError, "'cap'"):
         by_model(X, LABELS, capped, capp=2.0)
-    with pytest.raises(JobError, match="takes no settings"):
+    with refused(JobError, "takes no settings"):
         by_model(X, LABELS, median_mean(), cap=2.0)
 
 
@@ -288,7 +269,7 @@ def test_a_start_is_checked_and_handed_on():
     made = by_model(X, LABELS, capped, cap=9.0, solver=noting, start=start)
     assert made.centroids == pytest.approx(start)
     assert seen[0] == pytest.approx((start[:, 0] - X[:, 0].mean()) / X[:, 0].std())
-    with pytest.raises(JobError, match=r"start has shape \(2, 2\)"):
+    with refused(JobError):
         by_model(X, LABELS, capped, start=start[:2])
 
 
@@ -338,7 +319,7 @@ def test_what_a_model_falls_back_on_is_kept_after_a_limit(tmp_path):
 
 
 def test_a_solver_of_another_language_is_refused():
-    with pytest.raises(JobError, match="pyomo:highs cannot read a problem declared in"):
+    with refused(JobError):
         by_model(X, LABELS, capped, solver="pyomo:highs")
     with pytest.raises((SolverError, UnknownNameError)):
         by_model(X, LABELS, capped, solver="cvxpy:GUROBI2")

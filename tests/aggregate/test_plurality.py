@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from encoding.walked import path_length, way
+from refusals import refused
 
 import aggopt
 from aggopt.aggregate import plurality
@@ -178,28 +179,20 @@ ALIKE = [["a", "other", "p", "*"], ["b", "other", "q", "*"], ["c", "r", "p", "*"
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "words"),
+    ("call", "error"),
     [
-        (lambda: plurality(["a"], [0, 0]), JobError, "labels have shape"),
-        (lambda: plurality([], []), TableError, "no column with records"),
-        (lambda: plurality([["a"]], [0]), TableError, "no column"),
-        (lambda: plurality("ab", [0, 0]), TableError, "A str of values"),
-        (lambda: plurality(["a", None], [0, 0]), TableError, "1 value is missing"),
-        (lambda: plurality(["a"], [0], publish="node"), JobError, "needs a tree"),
-        (
-            lambda: plurality(["a"], [0], tree=ALIKE, publish="node"),
-            JobError,
-            "1 name of the tree is that of several nodes",
-        ),
-        (lambda: plurality(["a"], [0], publish="top"), UnknownNameError, "'top'"),
-        (lambda: plurality(["a"], [0], seed=-1), JobError, "seed = -1"),
-        (lambda: plurality(["a"], [0], time_limit=0), JobError, "time_limit = 0"),
-        (lambda: plurality(["QQ"], [0], order=["a"]), TableError, "not in the order"),
-        (
-            lambda: plurality(["a"], [0], order=["a"], tree=PARENT),
-            JobError,
-            "order and tree are both given",
-        ),
+        (lambda: plurality(["a"], [0, 0]), JobError),
+        (lambda: plurality([], []), TableError),
+        (lambda: plurality([["a"]], [0]), TableError),
+        (lambda: plurality("ab", [0, 0]), TableError),
+        (lambda: plurality(["a", None], [0, 0]), TableError),
+        (lambda: plurality(["a"], [0], publish="node"), JobError),
+        (lambda: plurality(["a"], [0], tree=ALIKE, publish="node"), JobError),
+        (lambda: plurality(["a"], [0], publish="top"), UnknownNameError),
+        (lambda: plurality(["a"], [0], seed=-1), JobError),
+        (lambda: plurality(["a"], [0], time_limit=0), JobError),
+        (lambda: plurality(["QQ"], [0], order=["a"]), TableError),
+        (lambda: plurality(["a"], [0], order=["a"], tree=PARENT), JobError),
         (
             lambda: plurality(
                 aggopt.encode(pd.DataFrame({"x": ["a", "b"]})).attribute("x"),
@@ -207,24 +200,18 @@ ALIKE = [["a", "other", "p", "*"], ["b", "other", "q", "*"], ["c", "r", "p", "*"
                 order=["a", "b"],
             ),
             JobError,
-            "has its order or tree already",
         ),
-        (
-            lambda: plurality(aggopt.encode([[1.0]]).attribute("0"), [0]),
-            TableError,
-            "not a table",
-        ),
+        (lambda: plurality(aggopt.encode([[1.0]]).attribute("0"), [0]), TableError),
         (
             lambda: plurality(aggopt.encode(np.ones((2, 1))).attribute("0"), [0, 0]),
             JobError,
-            "is numeric, and has no levels",
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(call: Any, error: Any, words: str) -> None:
-    with pytest.raises(error, match=words) as refused:
+def test_what_makes_no_sense_is_refused(call: Any, error: Any) -> None:
+    with refused(error) as error:
         call()
-    assert "QQ" not in str(refused.value)
+    assert "QQ" not in str(error.value)
 
 
 def test_no_category_is_shown() -> None:

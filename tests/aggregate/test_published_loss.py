@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from encoding.mixed import TYPES, all_distances, table
 from partition.exact import partitions
+from refusals import refused
 
 import aggopt
 from aggopt.aggregate import medoids, plurality, published_loss
@@ -89,10 +90,10 @@ def test_groups_of_one_lose_nothing() -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     _, E = encoded(0, NAMES)
     made = [plurality(a, np.arange(N) // 4) for a in E.attributes]
-    with pytest.raises(JobError, match="3 published attributes do not go with"):
+    with refused(JobError):
         published_loss(E, made[:3], 4)
     with pytest.raises(InfeasibleInputError):
         published_loss(E, made, 9)
     mixed = aggopt.encode(table(N, 0)[["age", "sex"]])
-    with pytest.raises(JobError, match="'age' is numeric"):
+    with refused(JobError, "'age'"):
         published_loss(mixed, made[:2], 4)

@@ -5,6 +5,7 @@ from types import ModuleType
 import cvxpy as cp
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.aggregate import by_model, mean, p3m
 from aggopt.core.plugins.loading import find_origin
@@ -108,12 +109,12 @@ def test_a_result_of_other_groups_is_refused(labels):
         lambda: p3m(X, labels, solver="uno", start=earlier),
         lambda: by_model(X, labels, capped, start=earlier),
     ):
-        with pytest.raises(JobError, match="aggregation of 12 records in other groups"):
+        with refused(JobError, "12"):
             call()
 
 
 def test_centroids_of_another_shape_are_refused():
-    with pytest.raises(JobError, match="start has shape"):
+    with refused(JobError, "start has shape"):
         by_model(X, LABELS, capped, start=np.zeros((3, 1)))
-    with pytest.raises(JobError, match="start has shape"):
+    with refused(JobError, "start has shape"):
         by_model(X, LABELS, capped, start="means")

@@ -8,6 +8,7 @@ import pytest
 from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from shift_instances import MODELS
 
 from aggopt.aggregate import mean, median, p3m, p3m_onesided, satisfaction
@@ -153,21 +154,20 @@ def test_shifts_are_weighted_and_wishes_are_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "says"),
+    "weights",
     [
-        ([1.0, 2.0], "There are 2 weights for 40 records."),
-        ([0.0, *WEIGHTS[1:]], "1 weight of 40 is 0 or below."),
-        ([-1.0, 0.0, *WEIGHTS[2:]], "2 weights of 40 are 0 or below."),
-        ([np.nan, *WEIGHTS[1:]], "weights"),
-        ([np.inf, *WEIGHTS[1:]], "weights"),
-        (["a"] * 40, "weights"),
+        [1.0, 2.0],
+        [0.0, *WEIGHTS[1:]],
+        [-1.0, 0.0, *WEIGHTS[2:]],
+        [np.nan, *WEIGHTS[1:]],
+        [np.inf, *WEIGHTS[1:]],
+        ["a"] * 40,
     ],
 )
-def test_weights_that_are_none_are_refused(weights, says) -> None:
+def test_weights_that_are_none_are_refused(weights) -> None:
     for combine in (mean, median, p3m):
-        with pytest.raises(TableError) as refused:
+        with refused(TableError):
             combine(X, LABELS, weights=weights)
-        assert says in refused.value.problem
 
 
 @pytest.mark.parametrize("lower", [None, [0.05, 0.0]], ids=["free", "within bounds"])
@@ -211,6 +211,6 @@ def test_wishes_together_of_one_attribute_are_those_of_it_by_itself() -> None:
 def test_data_of_a_model_refuse_weights_of_another_mean() -> None:
     data = instance(model)
     for wrong in (2 * data.weights, np.where(data.weights > 1, -1.0, 1.0)):
-        with pytest.raises(TableError, match="not all above 0, or their mean is not 1"):
+        with refused(TableError):
             replace(data, weights=wrong)
     assert check_weights(None, 3) is None

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 import aggopt
 from aggopt.aggregate import frequencies, medoids, plurality, wish
@@ -150,19 +151,12 @@ def test_a_wish_counts_once_whatever_its_record_weighs():
 @pytest.mark.parametrize("combine", [frequencies, wish], ids=["frequencies", "wish"])
 def test_sums_of_weights_are_not_kept_to_the_last_digit(combine):
     column, labels, w = survey(8)
-    with pytest.raises(AggoptError) as refused:
+    with refused(AggoptError):
         combine(column, labels, slack="exact", weights=w)
-    assert refused.value.problem == (
-        'slack = "exact" is of counts of records: sums of weights that differ are '
-        "hardly ever kept to the last digit."
-    )
-    assert refused.value.fix == (
-        "allow a slack, in records of mean weight, or name a price."
-    )
 
 
 @pytest.mark.parametrize("combine", [plurality, frequencies, wish])
 def test_weights_that_are_none_are_refused(combine):
     column, labels, _ = survey(9)
-    with pytest.raises(AggoptError, match="1 weight of 24 is 0 or below"):
+    with refused(AggoptError, "24"):
         combine(column, labels, weights=[0.0, *[1.0] * 23])

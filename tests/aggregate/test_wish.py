@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 from aggopt.aggregate import frequencies, plurality, wish
 from aggopt.errors import JobError, UnknownNameError
@@ -86,26 +87,26 @@ def test_where_no_choice_keeps_frequencies_the_status_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "error", "said"),
+    ("how", "error"),
     [
-        ({}, JobError, "All records ask for the same, of names"),
-        ({"budget": 0.9}, JobError, "budget = 0.9"),
-        ({"budget": True}, JobError, "budget = True"),
-        ({"budget": 2, "delta": 1.1}, JobError, "out of reach in 15 records of 15: no"),
-        ({"budget": 2, "delta": [1.0] * 3}, JobError, r"delta has shape \(3,\)"),
-        ({"budget": 2, "delta": -1.0}, JobError, "delta has 1 entry below 0"),
-        ({"importance": "much"}, JobError, "importance has shape"),
-        ({"importance": [np.nan] * 15}, JobError, "importance has 15 entries below"),
-        ({"budget": 2, "slack": -1}, JobError, "slack = -1"),
-        ({"budget": 2, "solver": "slots"}, JobError, "does not take"),
-        ({"budget": 2, "solver": "slot"}, UnknownNameError, "slot"),
-        ({"budget": 2, "time_limit": 0}, JobError, "time_limit = 0"),
-        ({"budget": 2, "seed": -1}, JobError, "seed = -1"),
+        ({}, JobError),
+        ({"budget": 0.9}, JobError),
+        ({"budget": True}, JobError),
+        ({"budget": 2, "delta": 1.1}, JobError),
+        ({"budget": 2, "delta": [1.0] * 3}, JobError),
+        ({"budget": 2, "delta": -1.0}, JobError),
+        ({"importance": "much"}, JobError),
+        ({"importance": [np.nan] * 15}, JobError),
+        ({"budget": 2, "slack": -1}, JobError),
+        ({"budget": 2, "solver": "slots"}, JobError),
+        ({"budget": 2, "solver": "slot"}, UnknownNameError),
+        ({"budget": 2, "time_limit": 0}, JobError),
+        ({"budget": 2, "seed": -1}, JobError),
     ],
 )
-def test_what_makes_no_sense_is_refused(how: Any, error: Any, said: str) -> None:
+def test_what_makes_no_sense_is_refused(how: Any, error: Any) -> None:
     column, groups, _ = table(0)
-    with pytest.raises(error, match=said):
+    with refused(error):
         wish(column, groups, **how)
 
 

@@ -11,6 +11,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from checks.tried import by
+from refusals import refused
 
 from aggopt.checks import (
     Ending,
@@ -82,34 +83,33 @@ def test_an_exception_that_is_not_needed_hides_nothing():
 def test_an_exception_without_a_reason_is_refused(declared):
     thing = partial(in_euros)
     thing.excused = declared
-    with pytest.raises(JobError, match="declared without a reason"):
+    with refused(JobError):
         next(checks_of(thing))
 
 
 def test_an_exception_to_no_law_is_refused_with_the_nearest():
     thing = partial(in_euros)
     thing.excused = {"unit_do_not_matter": "it is of euros"}
-    with pytest.raises(UnknownNameError, match="did you mean 'units_do_not_matter'"):
+    with refused(UnknownNameError, "'units_do_not_matter'"):
         next(checks_of(thing))
 
 
 @pytest.mark.parametrize(
-    ("nothing", "seen"),
+    "nothing",
     [
-        (3, "A int is no method and no function"),
-        (np.mean, r"mean takes \(a, axis, ...\)"),
-        (dict, "A type is no method and no function"),
-        (Method(name="x", when="never"), "There are no laws of a Method"),
+        3,
+        np.mean,
+        dict,
+        Method(name="x", when="never"),
     ],
 )
-def test_what_no_laws_are_of_is_refused(nothing, seen):
-    with pytest.raises(JobError, match=seen) as refusal:
+def test_what_no_laws_are_of_is_refused(nothing):
+    with refused(JobError):
         next(checks_of(nothing))
-    assert "(original, released)" in refusal.value.fix
 
 
 def test_settings_are_given_by_name():
-    with pytest.raises(JobError, match="by their places"):
+    with refused(JobError, "by their places"):
         next(checks_of(partial(mdav, [[1.0]])))
     named = next(checks_of(partial(mdav, ending="nearest")))
     assert named.thing == "mdav(ending='nearest')"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyreadstat
 import pytest
+from refusals import refused
 from tables import ROLES_AND_K, people, put_partitioner
 
 from aggopt import errors
@@ -208,9 +209,9 @@ def test_a_solver_that_is_missing_is_4(here, aggopt, monkeypatch):
 
 
 def test_no_process_for_a_solver_is_of_the_resources(here, monkeypatch, own_process):
-    refused = OSError(11, "Resource temporarily unavailable")
-    monkeypatch.setattr(_pool.subprocess, "Popen", failing(refused))
-    with pytest.raises(errors.SolverError, match="No process") as raised:
+    lacking = OSError(11, "Resource temporarily unavailable")
+    monkeypatch.setattr(_pool.subprocess, "Popen", failing(lacking))
+    with refused(errors.SolverError, "No process") as raised:
         _pool.Session(()).call(abs, -1, limit=1.0)
     assert raised.value.exit_code == 3
 

@@ -178,9 +178,9 @@ def test_nothing_is_wrong_at_first(tmp_path):
 def test_what_mask_refuses_is_the_one_obstacle(tmp_path, name):
     (problem,) = found(tmp_path, name)
     assert SINGLES[name].says in problem
-    with pytest.raises(AggoptError) as refused:
+    with pytest.raises(AggoptError) as error:
         aggopt.mask(tmp_path / "in.csv", tmp_path / "job.toml")
-    assert refused.value.problem == problem
+    assert error.value.problem == problem
 
 
 @pytest.mark.parametrize("pair", PAIRS[::7], ids=" and ".join)

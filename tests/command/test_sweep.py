@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from refusals import refused
 from tables import job, people, promising, salaried, wide, wide_job
 
 from aggopt import mask
@@ -75,11 +76,11 @@ def test_a_solver_that_gives_up_on_a_partition_says_why():
 
 
 def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(JobError, match="No solver is asked in 'mdav' and 'mean'"):
+    with refused(JobError, "'mdav'", "'mean'"):
         list(compare_solvers.compare(people(), job()))
-    with pytest.raises(UnknownNameError, match="did you mean 'uno'"):
+    with refused(UnknownNameError, "'uno'"):
         list(compare_solvers.compare(people(), job(aggregation=P3M), ["unno"]))
-    with pytest.raises(SolverError, match="not installed"):
+    with refused(SolverError, "not installed"):
         list(compare_solvers.compare(people(), job(aggregation=P3M), ["gams"]))
 
 
@@ -128,21 +129,21 @@ def test_a_sweep_measures_every_point(jobs, how):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"alpha": []}, r"alpha = \[\]"),
-        ({"alpha": [1.5]}, r"alpha = \[1.5\]"),
-        ({"delta": [-1.0]}, r"delta = \[-1.0\]"),
-        ({"delta": [float("nan")]}, r"delta = \[nan\]"),
+        {"alpha": []},
+        {"alpha": [1.5]},
+        {"delta": [-1.0]},
+        {"delta": [float("nan")]},
     ],
 )
-def test_a_grid_that_cannot_be_used_is_refused(change, message):
-    with pytest.raises(JobError, match=message):
+def test_a_grid_that_cannot_be_used_is_refused(change):
+    with refused(JobError):
         list(sweep.sweep(people(), job(aggregation=P3M), **{**GRID, **change}))
 
 
 def test_a_sweep_needs_p3m():
-    with pytest.raises(JobError, match="'mean' has no alpha and delta"):
+    with refused(JobError, "'mean'"):
         list(sweep.sweep(people(), job(), **GRID))
 
 

@@ -59,9 +59,8 @@ def test_a_call_says_how_many_kernels_it_compiled(monkeypatch):
 def test_a_cache_that_cannot_be_written_is_refused(monkeypatch):
     monkeypatch.setattr(warm_up, "build_calls", lambda: {"none": int})
     monkeypatch.setattr(compile_time, "homeless", 1)
-    with pytest.raises(JobError, match="No folder can be written to") as refused:
+    with refused(JobError, "NUMBA_CACHE_DIR"):
         warm_up._compile_by_call("none")
-    assert "NUMBA_CACHE_DIR" in refused.value.fix
 
 
 @pytest.mark.parametrize(
@@ -205,10 +204,5 @@ def test_after_warm_up_no_job_of_an_office_compiles(tmp_path):
 def test_a_process_that_ends_too_early_is_an_error_with_advice(monkeypatch):
     monkeypatch.setattr(warm_up, "build_calls", lambda: {1: None})
     monkeypatch.setattr(warm_up, "_compile_by_call", os._exit)
-    with refused(
-        "A process ended before its kernels were compiled.",
-        "look whether the system ended it for want of memory, and call warm-up "
-        "again: kernels compiled so far are kept.",
-        EngineError,
-    ):
+    with refused(EngineError):
         list(warm_up.compile_kernels())

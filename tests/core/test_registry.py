@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from refusals import refused
 
 from aggopt import partition
 from aggopt.aggregate.registry import AGGREGATORS
@@ -65,13 +66,13 @@ def test_ranks_come_before_names(folder) -> None:
 
 def test_two_of_one_name_are_refused(folder) -> None:
     folder("a.py", "boil")
-    with pytest.raises(JobError, match="More than one way of cooking is called 'boil'"):
+    with refused(JobError, "'boil'"):
         list(folder("b.py", "boil"))
 
 
 def test_a_name_that_is_taken_is_refused(folder) -> None:
     package = folder("a.py", "boil").folder
-    with pytest.raises(JobError, match="'boil', which means something else"):
+    with refused(JobError, "'boil'"):
         list(Registry(package, Cooking, "way of cooking", {"boil"}))
 
 
@@ -79,7 +80,7 @@ def test_a_key_that_two_own_is_refused(folder, monkeypatch) -> None:
     folder("a.py", "boil")
     registry = folder("b.py", "fry")
     monkeypatch.setattr(Cooking, "keys", frozenset({"heat"}))
-    with pytest.raises(JobError, match="'fry' has the name 'heat', as 'boil' has"):
+    with refused(JobError, "'fry'", "'heat'", "'boil'"):
         list(registry)
 
 
@@ -90,11 +91,11 @@ def test_what_else_a_folder_or_a_section_has_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "refused"),
-    [({"seconds"}, "'seconds', which is what was spent"), ({"heat"}, "take: heat")],
+    "settings",
+    [{"seconds"}, {"heat"}],
 )
-def test_a_setting_that_does_not_act_is_refused(settings, refused) -> None:
-    with pytest.raises(JobError, match=refused):
+def test_a_setting_that_does_not_act_is_refused(settings) -> None:
+    with refused(JobError):
         require_arguments("boil", settings, lambda X, k, water=1: None)
     require_arguments("boil", {"water"}, lambda X, k, water=1: None)
     require_arguments("boil", {"heat"}, lambda X, **others: None)
@@ -102,7 +103,7 @@ def test_a_setting_that_does_not_act_is_refused(settings, refused) -> None:
 
 def test_partitioners_and_aggregations_are_held_to_it() -> None:
     for method in (PARTITIONERS["optimal"], AGGREGATORS["p3m"]):
-        with pytest.raises(JobError, match="settings that its function does not take"):
+        with refused(JobError):
             replace(method, function=lambda X, k: None)
 
 
@@ -115,7 +116,7 @@ def test_an_object_that_two_files_name_is_one_method(folder, tmp_path) -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_nearest(folder) -> None:
-    with pytest.raises(UnknownNameError, match="No way of cooking is called 'biol'"):
+    with refused(UnknownNameError, "'biol'"):
         folder("boil.py", "boil").look_up("biol")
     with pytest.raises(UnknownNameError):
         folder("boil.py", "boil").look_up(3)

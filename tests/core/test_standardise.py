@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from refusals import refused
 
 from aggopt.core.standardise import Scale
 from aggopt.errors import TableError
@@ -66,5 +67,5 @@ def test_extreme_scales_neither_overflow_nor_vanish(unit):
 
 
 def test_a_range_beyond_floats_is_refused():
-    with pytest.raises(TableError, match=r"Column\(s\) \[1\] span more"):
+    with refused(TableError):
         Scale.of(np.array([[0.0, -1.7e308], [1.0, 1.7e308]]))

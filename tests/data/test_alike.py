@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.core.column_names import fold
@@ -33,15 +34,14 @@ def job(**privacy: object) -> Job:
     ids=["l", "t"],
 )
 def test_a_requirement_refuses_entries_that_look_alike(entries, privacy) -> None:
-    with pytest.raises(TableError, match="3 of 3 different entries") as caught:
+    with refused(TableError, "'ill'") as caught:
         aggopt.mask(table(entries), job(**privacy))
-    assert "'ill'" in str(caught.value)
     assert not any(entry in str(caught.value) for entry in entries)
 
 
 def test_a_file_of_them_is_refused(tmp_path) -> None:
     table(ALIKE["case"]).to_csv(tmp_path / "people.csv", index=False)
-    with pytest.raises(TableError, match="3 of 3 different entries"):
+    with refused(TableError):
         aggopt.mask(tmp_path / "people.csv", job(l=3, repair="merge"))
 
 
@@ -56,7 +56,7 @@ def test_entries_that_do_differ_are_allowed_by_name_and_counted() -> None:
     release = aggopt.mask(genotypes, job(l=3, repair="merge", **allowed))
     assert release.audit.promises[0].found >= 3
     assert any("3 of 3 different entries differ" in note for note in release.notes)
-    with pytest.raises(TableError, match=r"under \[privacy\.confidential\.ill\]"):
+    with refused(TableError, "[privacy.confidential.ill]"):
         aggopt.mask(genotypes, job(l=3, repair="merge"))
 
 

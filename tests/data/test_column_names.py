@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from refusals import refused
 
 from aggopt.data.formats.registry import require_column_names
 from aggopt.errors import TableError
@@ -33,19 +34,17 @@ def test_names_that_are_allowed(ending) -> None:
 @pytest.mark.parametrize("ending", REFUSED)
 def test_each_name_that_is_not_is_named(ending) -> None:
     for name in REFUSED[ending]:
-        with pytest.raises(TableError) as refused:
+        with refused(TableError) as error:
             require_column_names(Path(f"t.{ending}"), ["fine", name])
-        assert refused.value.problem == (
+        assert error.value.problem == (
             f"Column names that a .{ending} file does not allow: {name!r}."
         )
-        assert refused.value.fix.startswith("rename them in the table and in the job: ")
-        assert refused.value.fix.endswith("; or write another kind of file.")
 
 
 def test_names_that_differ_in_capitals_alone_are_one_in_spss_and_sas() -> None:
     names = ["age", "Age", "b"]
     for ending in ("sav", "zsav", "xpt"):
-        with pytest.raises(TableError, match="allow: 'age', 'Age'"):
+        with refused(TableError, "'age'", "'Age'"):
             require_column_names(Path(f"t.{ending}"), names)
     for ending in ("dta", "xlsx", "csv"):
         require_column_names(Path(f"t.{ending}"), names)
@@ -54,15 +53,15 @@ def test_names_that_differ_in_capitals_alone_are_one_in_spss_and_sas() -> None:
 def test_the_rule_is_said() -> None:
     said = {"sav": "64 bytes", "dta": "32 bytes", "xpt": "32 at most", "xlsx": "255"}
     for ending, words in said.items():
-        with pytest.raises(TableError) as refused:
+        with pytest.raises(TableError) as error:
             require_column_names(Path(f"t.{ending}"), [""])
-        assert words in refused.value.fix
+        assert words in error.value.fix
 
 
 def test_places_refuse_names_before_any_work(tmp_path) -> None:
     files = ReleaseFiles.of_table(tmp_path / "masked.sav")
     files.check(overwrite=False, names=["age"])
-    with pytest.raises(TableError, match="does not allow: 'my age'"):
+    with refused(TableError, "'my age'"):
         files.check(overwrite=False, names=["age", "my age"])
 
 

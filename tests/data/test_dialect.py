@@ -1,6 +1,7 @@
 """Separator and decimal point of a CSV file, found by looking."""
 
 import pytest
+from refusals import refused
 
 from aggopt.data.readers import csv_dialect as dialect
 from aggopt.data.readers.csv_dialect import may_be_thousands, read_with_dialect
@@ -43,9 +44,9 @@ def test_what_is_given_is_not_looked_for(tmp_path):
     path.write_text("a;b\n1,5;x\n")
     _, how = read_with_dialect(path, ";", ".")
     assert (how.separator, how.decimal) == (";", ".")
-    with pytest.raises(TableError, match=r"one column by the separator '\|'"):
+    with refused(TableError, "'|'"):
         read_with_dialect(path, "|")
-    with pytest.raises(JobError, match="separator is '::'"):
+    with refused(JobError, "'::'"):
         read_with_dialect(path, "::")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from refusals import refused
 
 from aggopt.data.parsing.entries import (
     Values,
@@ -65,15 +66,15 @@ def test_text_that_may_stand_for_what_is_missing_is_counted() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TableError, match="2 of 4 different entries are read as"):
+    with refused(TableError):
         require_apart([1, 1.0, "a", "a", None])
-    with pytest.raises(JobError, match="one value twice, in two spellings"):
+    with refused(JobError):
         read_tree({"1": ["a"], "01": ["b"]}, make_entry_reader("."))
     for odd in ([1, "a"], [[1], [2]], [b"a", b"b"], [10**30, 1], [1j, 2j]):
         frame = nw.from_native(pd.DataFrame({"x": pd.Series(odd, dtype=object)}))
-        with pytest.raises(TableError, match="that no file can hold") as refused:
+        with refused(TableError) as error:
             list_entries(frame["x"])
-        assert refused.value.__cause__ is None
+        assert error.value.__cause__ is None
 
 
 @pytest.mark.parametrize("kind", [pl.Datetime("ns"), pl.Duration("ns"), pl.Time])
@@ -92,5 +93,5 @@ def test_dates_are_dates_and_the_two_zeros_are_one() -> None:
     assert sum(map(is_date, list_entries(frame["day"]))) == 1
     zeros = list_entries(frame["zero"])
     assert zeros[0] != zeros[1]  # as a file has them
-    with pytest.raises(TableError, match="1 of 2 different entries"):
+    with refused(TableError):
         require_apart(map(make_entry_reader(","), zeros))

@@ -6,6 +6,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import openpyxl
 import pyarrow as pa
 import pytest
+from refusals import refused
 
 from aggopt.data.formats import excel
 from aggopt.data.readers.read import read_as_text
@@ -101,28 +102,28 @@ def with_entry(place, value):
 
 
 REFUSED = [
-    (hidden, "has 2 sheets with entries, hidden ones included"),
-    (merged, "has 2 ranges of merged cells"),
-    (with_entry("A2", "=B2"), "has 1 formula, and"),
-    (with_entry("A1", "=B2"), "has 1 formula, and"),
-    (with_entry("A2", "#VALUE!"), "has 1 cell with an error"),
-    (with_entry("B3", SECRET), r"several types: 'y' \(1 numbers, 1 text\)"),
-    (with_entry("B3", DAY), r"'y' \(1 numbers, 1 dates\)"),
-    (with_entry("B3", True), r"'y' \(1 truth values, 1 numbers\)"),
-    (with_entry("C2", SECRET), "A column has no name"),
-    (with_entry("B1", "x"), r"more than once: see columns 1, 2\."),
+    hidden,
+    merged,
+    with_entry("A2", "=B2"),
+    with_entry("A1", "=B2"),
+    with_entry("A2", "#VALUE!"),
+    with_entry("B3", SECRET),
+    with_entry("B3", DAY),
+    with_entry("B3", True),
+    with_entry("C2", SECRET),
+    with_entry("B1", "x"),
 ]
 
 
-@pytest.mark.parametrize(("spoilt", "message"), REFUSED)
-def test_what_is_not_one_plain_table_is_refused(tmp_path, spoilt, message) -> None:
-    with pytest.raises(TableError, match=message) as refused:
+@pytest.mark.parametrize("spoilt", REFUSED)
+def test_what_is_not_one_plain_table_is_refused(tmp_path, spoilt) -> None:
+    with refused(TableError) as error:
         sheet(tmp_path, ["x", "y"], [1, 2], [3, 4], spoilt=spoilt)
-    assert SECRET not in str(refused.value)
+    assert SECRET not in str(error.value)
 
 
 def test_an_empty_workbook_is_refused(tmp_path) -> None:
-    with pytest.raises(TableError, match=r"t\.xlsx is empty"):
+    with refused(TableError, "t.xlsx"):
         sheet(tmp_path)
 
 
@@ -132,18 +133,18 @@ def test_a_line_of_names_alone_has_no_records(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        (b"PK\x03\x04 " + SECRET.encode(), "is not a readable xlsx file"),
-        (bytes.fromhex("d0cf11e0a1b11ae1") + SECRET.encode(), "is encrypted, or of a"),
+        b"PK\x03\x04 " + SECRET.encode(),
+        bytes.fromhex("d0cf11e0a1b11ae1") + SECRET.encode(),
     ],
 )
-def test_files_that_cannot_be_read_are_refused(tmp_path, content, message) -> None:
+def test_files_that_cannot_be_read_are_refused(tmp_path, content) -> None:
     (tmp_path / "t.xlsx").write_bytes(content)
-    with pytest.raises(TableError, match=message) as refused:
+    with refused(TableError) as error:
         read_as_text(tmp_path / "t.xlsx", Input())
-    assert SECRET not in str(refused.value)
-    assert refused.value.__cause__ is None
+    assert SECRET not in str(error.value)
+    assert error.value.__cause__ is None
 
 
 SHEET = "xl/worksheets/sheet1.xml"
@@ -167,7 +168,7 @@ def after(mark, text):
 
 
 def test_a_cell_far_from_the_others_takes_no_memory(tmp_path) -> None:
-    with pytest.raises(TableError, match="16383 of 16384 columns have no name"):
+    with refused(TableError, "16383", "16384"):
         sheet(tmp_path, ["x"], [1], spoilt=with_entry("XFD1048576", 1))
     table = sheet(tmp_path, ["x", "y"], [1, 2], spoilt=with_entry("A1048576", 7))
     assert table.to_pydict() == {"x": [1, 7], "y": [2, None]}
@@ -177,10 +178,9 @@ def test_a_cell_far_from_the_others_takes_no_memory(tmp_path) -> None:
 def test_a_workbook_that_unpacks_to_far_more_is_not_unpacked(tmp_path) -> None:
     large = after(b"</row>", b" " * 60_000_000)
     path = changed(tmp_path, large)
-    with pytest.raises(TableError) as refused:
+    with pytest.raises(TableError) as error:
         read_as_text(path, Input())
-    assert refused.match(r"t\.xlsx has 6\d\.\d KiB and unpacks to 57 MiB, 9\d\d times")
-    assert refused.match("To fix: use the file only if you trust it: then save")
+    assert error.match(r"t\.xlsx has 6\d\.\d KiB and unpacks to 57 MiB, 9\d\d times")
 
 
 def test_a_workbook_that_takes_more_memory_than_there_is_is_refused(
@@ -188,7 +188,7 @@ def test_a_workbook_that_takes_more_memory_than_there_is_is_refused(
 ) -> None:
     path = changed(tmp_path, lambda xml: xml)
     monkeypatch.setattr(excel, "find_available_memory", lambda: 2**16)
-    with pytest.raises(TableError, match=r"memory; 64\.0 KiB are left"):
+    with refused(TableError, "64.0"):
         read_as_text(path, Input())
 
 
@@ -200,7 +200,7 @@ MERGED = b'<mergeCells count="1"><mergeCell ref="%s"/></mergeCells>'
 @pytest.mark.parametrize("place", ["A1:XFD1048576", "XFD1048576:A1"])
 def test_ranges_of_many_cells_are_not_unfolded(tmp_path, ranges, place) -> None:
     path = changed(tmp_path, after(b"</sheetData>", ranges % place.encode()))
-    with pytest.raises(TableError, match="cells or links with 17179869184 cells"):
+    with refused(TableError, "17179869184"):
         read_as_text(path, Input())
 
 
@@ -215,7 +215,7 @@ def test_ranges_of_many_cells_are_not_unfolded(tmp_path, ranges, place) -> None:
     ids=["entity", "columns", "DOCTYPE", "UTF-16"],
 )
 def test_ranges_that_hide_make_a_workbook_unreadable(tmp_path, change) -> None:
-    with pytest.raises(TableError, match="is not a readable xlsx file"):
+    with refused(TableError):
         read_as_text(changed(tmp_path, change), Input())
 
 
@@ -227,7 +227,7 @@ def test_a_link_of_one_cell_is_read_over(tmp_path) -> None:
 def test_few_entries_in_many_cells_are_refused(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(excel, "SPARSE", 100)
     rows = [[None] * (j % 30) + [1] for j in range(30)]
-    with pytest.raises(TableError, match="has entries in 30 of 900 cells"):
+    with refused(TableError, "30", "900"):
         sheet(tmp_path, [f"x{j}" for j in range(30)], *rows)
 
 

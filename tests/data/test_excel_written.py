@@ -8,6 +8,7 @@ from zipfile import ZipFile
 import openpyxl
 import pyarrow as pa
 import pytest
+from refusals import refused
 
 from aggopt.data.formats import excel as excel_file
 from aggopt.data.formats.excel import write_excel
@@ -105,10 +106,10 @@ def test_more_than_a_sheet_has_is_refused(tmp_path, monkeypatch, limit, most) ->
     written(tmp_path, columns)
     (tmp_path / "t.xlsx").unlink()
     monkeypatch.setattr(excel_file, limit, most - 1)
-    with pytest.raises(TableError) as refused:
+    with pytest.raises(TableError) as error:
         written(tmp_path, columns)
     limits = f"{excel_file.MOST_RECORDS} of {excel_file.MOST_COLUMNS}"
-    assert str(refused.value) == (
+    assert str(error.value) == (
         f"3 records of 2 columns are more than a sheet has: {limits}.\n"
         "To fix: write a .parquet or a .csv file."
     )
@@ -123,12 +124,7 @@ def test_control_characters_are_refused_and_not_quoted(tmp_path) -> None:
     fine = ["a\tb\n", None, "\x7f"]
     large = pa.array(["\x00", "\x1f", "\x0b"], pa.large_string())
     columns = {"s": ["Ms Secret\x01", None, "b"], "f": fine, "l": large}
-    with pytest.raises(TableError) as refused:
+    with refused(TableError, "'s'", "'l'"):
         written(tmp_path, columns)
-    assert str(refused.value) == (
-        "Columns have text with control characters, which a .xlsx file does not hold "
-        "('s': 1; 'l': 3).\nTo fix: remove them before masking; or write a .parquet or "
-        "a .csv file."
-    )
     assert not (tmp_path / "t.xlsx").exists()
     written(tmp_path, {"f": fine})

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import ROLES, job, people
 
 import aggopt
@@ -18,9 +19,9 @@ DIGITS = people().assign(age=2**60 + np.arange(40))
 
 
 def refusal(data):
-    with pytest.raises(AggoptError) as refused:
+    with pytest.raises(AggoptError) as error:
         aggopt.mask(data, job())
-    return str(refused.value)
+    return str(error.value)
 
 
 def test_objects_and_words_among_numbers_are_to_be_recoded_or_dropped(tmp_path):
@@ -42,9 +43,8 @@ def test_digits_that_floats_lose_are_to_be_shortened_or_dropped():
 
 
 def test_an_l_that_cannot_be_reached_does_not_advise_to_drop_the_promise():
-    with pytest.raises(AggoptError) as refused:
+    with refused(AggoptError):
         aggopt.mask(people(), job(privacy={"k": 3, "l": 4, "repair": "merge"}))
-    assert str(refused.value).endswith("or drop the attribute, as identifier.")
 
 
 def test_what_is_advised_works():

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyreadstat
 import pytest
+from refusals import refused
 
 from aggopt.data.readers.codebook import read_codebooks
 from aggopt.data.readers.read import read_as_text, read_file
@@ -136,9 +137,8 @@ ENDS = {"variable_value_labels": {"x": {0.0: "bad", 10.0: "good", 99.0: "refused
 
 def test_where_some_codes_have_a_text_the_job_says_what_they_are(tmp_path) -> None:
     path = sav(tmp_path, SOME, **ENDS)
-    with pytest.raises(TableError, match=r"\('x': 3 with a text, 1 without\)") as said:
+    with refused(TableError, "'x'"):
         settled(path)
-    assert 'kind = "numeric"' in said.value.fix
     assert settled(path, kind="numeric")["x"].to_pylist() == [0, 5, 10, None, 99]
     names = ["bad", "5", "good", None, "refused"]
     assert settled(path, kind="nominal")["x"].to_pylist() == names
@@ -154,7 +154,7 @@ def test_codes_of_a_wish_are_numbers(tmp_path) -> None:
     asked = Roles(quasi_identifier=("x",), wish=("far",))
     assert read_file(path, asked, Input())["far"].to_pylist() == [0, 1, 1]
     path = sav(tmp_path, both, variable_value_labels={"far": {0.0: "near"}})
-    with pytest.raises(TableError, match=r"'far': 1 with a text, 2 without"):
+    with refused(TableError, "'far'"):
         read_file(path, asked, Input())
 
 
@@ -165,7 +165,7 @@ def test_codes_with_texts_may_be_numbers_all_the_same(tmp_path) -> None:
     assert numbers.type == pa.int64()
     texts = {"x": {"F": "female", "M": "male"}}
     path = sav(tmp_path, {"x": ["F", "M"]}, variable_value_labels=texts)
-    with pytest.raises(TableError, match="The codes of 'x' are text"):
+    with refused(TableError, "'x'"):
         settled(path, kind="numeric")
 
 
@@ -275,7 +275,7 @@ def test_files_that_cannot_be_read_are_refused_without_quoting_them(
 def test_a_file_that_ends_early_is_refused(tmp_path) -> None:
     path = sav(tmp_path, {"x": np.arange(100.0)})
     path.write_bytes(path.read_bytes()[:-80])
-    with pytest.raises(TableError, match="not a readable sav file"):
+    with refused(TableError):
         read_as_text(path, Input())
 
 
@@ -327,5 +327,5 @@ def test_whole_sas_transport_files_of_any_length_are_read(
 def test_a_text_without_a_character_is_none(tmp_path) -> None:
     texts = {1.0: "low", 2.0: "", 3.0: "high"}
     path = sav(tmp_path, CODES, variable_value_labels={"x": texts})
-    with pytest.raises(TableError, match=r"'x': 3 with a text, 1 without"):
+    with refused(TableError, "'x'"):
         settled(path)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyreadstat
 import pytest
+from refusals import refused
 
 from aggopt.data.formats import statistical as statistical_file
 from aggopt.data.formats.statistical import write_statistical
@@ -270,13 +271,9 @@ def test_what_the_library_refuses_is_not_quoted(tmp_path, monkeypatch) -> None:
         raise ValueError("Ms Secret")
 
     monkeypatch.setattr(pyreadstat, "write_sav", fails)
-    with pytest.raises(TableError) as refused:
+    with refused(TableError) as error:
         written(tmp_path, ".sav", {"s": ["Ms Secret"]})
-    assert str(refused.value) == (
-        "The release cannot be written as a .sav file.\nTo fix: write a .parquet or a "
-        ".csv file."
-    )
-    assert refused.value.__suppress_context__
+    assert error.value.__suppress_context__
 
 
 def test_a_disk_that_refuses_is_said_by_who_names_the_place(

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 from tables import ROLES, people
 
 from aggopt.data.table import Table
@@ -223,20 +224,18 @@ def test_missing_and_infinite_entries_are_counted_per_column():
     frame = people(5).assign(
         age=[1, np.nan, 3, 4, 5.0], income=[np.inf, np.nan, 1, 2, 3]
     )
-    with pytest.raises(
-        TableError, match=r"'age': 1 missing; 'income': 1 missing; 'income': 1 inf"
-    ):
+    with refused(TableError, "'age'", "'income'"):
         Table.of(frame, roles)
 
 
 def test_a_name_the_table_lacks_is_refused():
-    with pytest.raises(JobError, match=r"name 'note', which the table does not have"):
+    with refused(JobError, "'note'"):
         Table.of(people(3).drop(columns="note"), roles)
 
 
 def test_a_name_with_two_roles_is_refused():
     twice = Roles.model_validate({**ROLES, "confidential": ["illness", "age"]})
-    with pytest.raises(JobError, match="more than once in the roles: 'age'"):
+    with refused(JobError, "'age'"):
         Table.of(people(3), twice)
 
 
@@ -246,7 +245,7 @@ def test_printing_a_table_shows_no_record():
 
 def test_columns_of_mixed_types_cannot_be_filed():
     frame = people(3).assign(note=np.array([1, "SECRET", 2.5], dtype=object))
-    with pytest.raises(TableError, match="no file can hold: 'note'") as refusal:
+    with refused(TableError, "'note'") as refusal:
         Table.of(frame, roles).to_arrow()
     assert "SECRET" not in str(refusal.value)
 

@@ -3,6 +3,7 @@
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.command.draft import propose_job
@@ -64,33 +65,29 @@ def test_a_release_is_written_and_audited_in_the_encoding_of_the_output(tmp_path
 
 def test_letters_that_the_output_has_not_are_counted_and_nothing_is_written(tmp_path):
     out = tmp_path / "out.csv"
-    with pytest.raises(TableError) as refused:
+    with refused(TableError, "'note'", "40") as error:
         aggopt.mask(frame(sign="Ж"), job(output={"encoding": "cp1252"})).write(out)
-    assert refused.value.problem == (
-        "Columns have names or entries with letters that cp1252 has not ('note': 40)."
-    )
-    assert "Ж" not in str(refused.value)
+    assert "Ж" not in str(error.value)
     assert not out.exists()
 
 
 @pytest.mark.parametrize(
-    ("content", "encoding", "says"),
+    ("content", "encoding"),
     [
-        ("a,b\n1,ö\n".encode("latin-1"), "utf-8", 'write encoding = "cp1252"'),
-        ("a,b\n1,x\n".encode("utf-16"), "utf-8", "begins as UTF-16 does"),
-        ("a,b\n1,x\n".encode("utf-16"), "cp1252", "begins as UTF-16 does"),
-        ("a,b\n1,ö\n".encode(), "cp1252", 'is UTF-8 text, and encoding = "cp1252"'),
-        ("a,b\n1,x\n".encode("utf-8-sig"), "latin-1", "is UTF-8 text"),
-        ("a,b\n1,€\n".encode("cp1252"), "latin-1", 'encoding = "cp1252"'),
-        (b"a,b\n1,\x81\n", "cp1252", "is not cp1252 text"),
+        ("a,b\n1,ö\n".encode("latin-1"), "utf-8"),
+        ("a,b\n1,x\n".encode("utf-16"), "utf-8"),
+        ("a,b\n1,x\n".encode("utf-16"), "cp1252"),
+        ("a,b\n1,ö\n".encode(), "cp1252"),
+        ("a,b\n1,x\n".encode("utf-8-sig"), "latin-1"),
+        ("a,b\n1,€\n".encode("cp1252"), "latin-1"),
+        (b"a,b\n1,\x81\n", "cp1252"),
     ],
 )
-def test_bytes_of_another_encoding_are_refused(tmp_path, content, encoding, says):
+def test_bytes_of_another_encoding_are_refused(tmp_path, content, encoding):
     path = tmp_path / "people.csv"
     path.write_bytes(content)
-    with pytest.raises(TableError) as refused:
+    with refused(TableError):
         read_as_text(path, Input(encoding=encoding))
-    assert says in str(refused.value)
 
 
 def test_ascii_is_read_alike_in_all_encodings(tmp_path):
@@ -111,11 +108,11 @@ def test_an_entry_of_many_letters_is_read_whole(tmp_path):
 def test_init_writes_the_encoding_that_it_is_given(tmp_path):
     path = tmp_path / "in.csv"
     frame().to_csv(path, index=False, encoding="cp1252")
-    with pytest.raises(TableError, match="--encoding cp1252 of `aggopt init`"):
+    with refused(TableError):
         propose_job(path, tmp_path / "job.toml")
     made = propose_job(path, tmp_path / "job.toml", encoding="cp1252")
     assert 'encoding = "cp1252"' in made.text
-    with pytest.raises(JobError, match="encoding"):
+    with refused(JobError, "encoding"):
         propose_job(path, tmp_path / "job.toml", encoding="ebcdic")
 
 
@@ -124,5 +121,5 @@ def test_convert_reads_an_encoding_in_blocks(tmp_path):
     frame(400).to_csv(path, index=False, encoding="cp1252")
     made = convert(path, tmp_path / "parts", encoding="cp1252")
     assert pq.read_table(made.path / made.files[0])["town"][0].as_py() == "Köln"
-    with pytest.raises(JobError, match="beside it encoding"):
+    with refused(JobError, "beside it encoding"):
         convert(path, tmp_path / "new", job=job(), encoding="cp1252")

@@ -68,26 +68,21 @@ def test_one_value_spelled_in_two_ways_in_two_parts_is_refused():
     together = merge_entry_counts(
         map(count_entries, (column(["1"]), column(["01"]))), "ill"
     )
-    with pytest.raises(TableError, match="'ill': 1 of 2 different entries"):
+    with refused(TableError, "'ill'"):
         WholeAttribute.of("ill", together, Privacy(k=2, l=2), ".")
 
 
 def test_values_that_look_alike_in_two_parts_are_refused():
     parts = map(count_entries, (column(["HIV"]), column(["hiv"])))
     together = merge_entry_counts(parts, "ill")
-    with pytest.raises(TableError, match="'ill': 2 of 2 different entries"):
+    with refused(TableError, "'ill'"):
         WholeAttribute.of("ill", together, Privacy(k=2, l=2), ".")
 
 
 def test_more_values_than_processes_hold_are_refused(monkeypatch):
     monkeypatch.setattr(values_of_parts, "MOST", 2)
     parts = [count_entries(column([1, 2])), count_entries(column([3]))]
-    with refused(
-        "'ill' has more than 2 different values, and to keep what is promised of them "
-        "each process holds all.",
-        "round the attribute, promise l or p of values, or mask the table in parts.",
-        InfeasibleInputError,
-    ):
+    with refused(InfeasibleInputError, "'ill'"):
         merge_entry_counts(parts, "ill")
     assert len(merge_entry_counts(parts[:1], "ill")) == 2
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.encoding.arx import list_ways, read_rows
@@ -58,9 +59,9 @@ def test_lines_without_one_label_at_the_end_have_a_root_in_common() -> None:
     "text", ["*;*\nQQ;*\n", "*;p\nQQ;q\n", "QQ;*;p;*\nb;p;p;*\n", "QQ;p;r;q\nq;p;r;q\n"]
 )
 def test_no_node_is_called_as_the_root_is(tmp_path: Path, text: str) -> None:
-    with pytest.raises(JobError, match="names a node twice") as refused:
+    with refused(JobError) as error:
         domain(written(tmp_path, text), ["QQ", "QQ"])
-    assert "QQ" not in str(refused.value)
+    assert "QQ" not in str(error.value)
 
 
 def test_whole_numbers_of_a_column_are_found_in_the_text_of_a_file(
@@ -68,7 +69,7 @@ def test_whole_numbers_of_a_column_are_found_in_the_text_of_a_file(
 ) -> None:
     path = written(tmp_path, "1;low;*\n2;low;*\n-3;high;*\n")
     assert domain(path, [1, 2, -3] * 2).levels == (-3, 1, 2)
-    with pytest.raises(TableError, match="2 of 3 different values"):
+    with refused(TableError):
         domain(written(tmp_path, "01;low;*\n2;low;*\n+3;high;*\n"), [1, 2, 3] * 2)
 
 
@@ -89,29 +90,24 @@ def test_a_path_may_be_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    "text",
     [
-        (
-            "QQ;p;*\nb;p;*\nQQ;p;*\n",
-            "1 value of the hierarchy is in more than one line",
-        ),
-        ("QQ;p;*\nQQ;q;*\n", "more than one line"),
-        ("QQ;p;*\nb;*\n", "lines of 2 to 3 entries"),
-        ("QQ;;*\nb;p;*\n", "empty entries in 1 line"),
-        ("", "cannot be read"),
-        (b"\xff\xfeQQ", "cannot be read"),
+        "QQ;p;*\nb;p;*\nQQ;p;*\n",
+        "QQ;p;*\nQQ;q;*\n",
+        "QQ;p;*\nb;*\n",
+        "QQ;;*\nb;p;*\n",
+        "",
+        b"\xff\xfeQQ",
     ],
 )
-def test_what_is_no_hierarchy_is_refused(
-    tmp_path: Path, text: str | bytes, words: str
-) -> None:
-    with pytest.raises(TableError, match=words) as refused:
+def test_what_is_no_hierarchy_is_refused(tmp_path: Path, text: str | bytes) -> None:
+    with refused(TableError) as error:
         domain(written(tmp_path, text), ["b", "b"])
-    assert "QQ" not in str(refused.value)
+    assert "QQ" not in str(error.value)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="no file"):
+    with refused(TableError, "no file"):
         domain(tmp_path / "none.csv", ["a", "a"])
 
 
@@ -128,15 +124,15 @@ def test_lines_are_taken_in_place_of_their_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "words"),
+    "rows",
     [
-        ([["a", "p"], ["b"]], "has lines of 1 to 2 entries"),
-        ([["a", "p"], ["b", ""]], "has empty entries in 1 line"),
-        ([["a", "p"], "b"], "has lines that are no lists of text"),
-        ([["a", "p"], ["b", 3]], "has lines that are no lists of text"),
-        ([["a", "p"], []], "has lines that are no lists of text"),
+        [["a", "p"], ["b"]],
+        [["a", "p"], ["b", ""]],
+        [["a", "p"], "b"],
+        [["a", "p"], ["b", 3]],
+        [["a", "p"], []],
     ],
 )
-def test_lines_that_are_no_hierarchy_are_refused(rows: object, words: str) -> None:
-    with pytest.raises(TableError, match=f"The hierarchy {words}"):
+def test_lines_that_are_no_hierarchy_are_refused(rows: object) -> None:
+    with refused(TableError):
         aggopt.encode(pd.DataFrame({"x": ["a", "b"]}), {"x": {"tree": rows}})

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.encoding import AttributeType
 from aggopt.errors import JobError
@@ -28,32 +29,32 @@ def test_the_kind_is_that_of_what_is_given(given: Any, kind: str | None) -> None
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    "given",
     [
-        ({"order": ["a"], "tree": TREE}, "order and tree are both given"),
-        ({"tree": TREE, "distances": {}}, "tree and distances are both given"),
-        ({"kind": "nominal", "order": ["a"]}, "order has no meaning"),
-        ({"kind": "hierarchical"}, "needs tree"),
-        ({"kind": "distances"}, "needs distances"),
-        ({"kind": "ordinary"}, "'ordinary'"),
-        ({"order": ["a", "a"]}, "order names 1 values 2 times"),
-        ({"order": []}, "order names nothing"),
-        ({"weight": 0}, "weight = 0"),
-        ({"weight": -1.0}, "weight = -1"),
-        ({"weight": np.nan}, "weight = nan"),
-        ({"weight": np.inf}, "weight = inf"),
-        ({"weight": "1"}, "weight = '1'"),
-        ({"weight": True}, "weight = bool"),
-        ({"missing": "drop"}, "missing is 'drop'"),
-        ({"missing": None}, "missing is NoneType"),
-        ({"order": ["a"], "missing": "own value"}, 'of kind "ordinal"'),
-        ({"kind": "numeric", "missing": "own value"}, 'of kind "numeric"'),
-        ({"sort": 1}, "'sort'"),
-        ("nominal", "'nominal', and no map"),
+        {"order": ["a"], "tree": TREE},
+        {"tree": TREE, "distances": {}},
+        {"kind": "nominal", "order": ["a"]},
+        {"kind": "hierarchical"},
+        {"kind": "distances"},
+        {"kind": "ordinary"},
+        {"order": ["a", "a"]},
+        {"order": []},
+        {"weight": 0},
+        {"weight": -1.0},
+        {"weight": np.nan},
+        {"weight": np.inf},
+        {"weight": "1"},
+        {"weight": True},
+        {"missing": "drop"},
+        {"missing": None},
+        {"order": ["a"], "missing": "own value"},
+        {"kind": "numeric", "missing": "own value"},
+        {"sort": 1},
+        "nominal",
     ],
 )
-def test_what_makes_no_sense_is_refused(given: Any, words: str) -> None:
-    with pytest.raises(JobError, match=words):
+def test_what_makes_no_sense_is_refused(given: Any) -> None:
+    with refused(JobError):
         AttributeType.of(given)
 
 

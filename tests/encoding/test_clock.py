@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from aggopt.encoding.clock import (
     DAY,
@@ -259,32 +260,31 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_counted_as_others_is_refused(case: str) -> None:
     name, wanted = REFUSED[case]
-    with pytest.raises(TableError) as refused:
+    with refused(TableError) as error:
         Moments.of(series(COLUMNS[name]), wanted)
-    assert str(wanted) in refused.value.problem
-    assert refused.value.fix == "make them of one type."
+    assert str(wanted) in error.value.problem
 
 
 def test_the_farthest_in_a_finer_unit_are_refused() -> None:
     far = series(arrow([2**62], pa.int64()).cast(pa.timestamp("s")))
-    with pytest.raises(TableError, match="in the original timestamp"):
+    with refused(TableError):
         Moments.of(far, pa.timestamp("ns"))
 
 
 def test_more_digits_than_a_float_has_are_refused() -> None:
     counts = arrow([0, 2**60, 2**60 + 1], pa.int64()).cast(pa.timestamp("ns"))
     found = Moments.of(series(counts))
-    with pytest.raises(TableError, match="more digits than a float"):
+    with refused(TableError):
         Clock.of(found).numbers(found)
 
 
 def test_numbers_are_no_dates() -> None:
-    with pytest.raises(TableError, match="The values are int64, and no dates or times"):
+    with refused(TableError):
         Moments.of(series(pd.Series([1, 2])))
 
 
 def test_dates_of_several_types_are_refused() -> None:
     zoned = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
     mixed = pd.Series([dt.time(1), zoned], dtype=object)
-    with pytest.raises(TableError, match="Dates or times are of several types"):
+    with refused(TableError):
         Moments.of(series(mixed))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from encoding.mixed import squared
+from refusals import refused
 
 from aggopt.encoding.levels import TableOfDistances
 from aggopt.errors import JobError
@@ -36,9 +37,8 @@ def test_one_way_round_is_enough() -> None:
 
 
 def test_what_is_not_of_negative_type_is_refused_with_its_eigenvalue() -> None:
-    with pytest.raises(JobError, match=r"least eigenvalue is -0\.2,") as refused:
+    with refused(JobError, "0.2", "0.4"):
         TableOfDistances.of(K23)
-    assert "add 0.4" in refused.value.fix
 
 
 def test_what_the_refusal_advises_is_accepted() -> None:
@@ -54,19 +54,19 @@ def test_levels_without_distance_are_one_point() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    "given",
     [
-        ([1], "distances are list"),
-        ({}, "empty"),
-        ({"a": 1}, "no map of maps"),
-        ({"a": {"b": -1}}, "no finite number"),
-        ({"a": {"b": np.inf}}, "no finite number"),
-        ({"a": {"b": "1"}}, "no finite number"),
-        ({"a": {"b": 1}, "b": {"a": 2}}, "not symmetric"),
-        ({"a": {"a": 1, "b": 1}}, "not 0 of equals"),
-        ({"a": {"b": 1, "c": 1}}, "1 pair of 3 levels has no distance"),
+        [1],
+        {},
+        {"a": 1},
+        {"a": {"b": -1}},
+        {"a": {"b": np.inf}},
+        {"a": {"b": "1"}},
+        {"a": {"b": 1}, "b": {"a": 2}},
+        {"a": {"a": 1, "b": 1}},
+        {"a": {"b": 1, "c": 1}},
     ],
 )
-def test_what_is_no_table_of_distances_is_refused(given: Any, words: str) -> None:
-    with pytest.raises(JobError, match=words):
+def test_what_is_no_table_of_distances_is_refused(given: Any) -> None:
+    with refused(JobError):
         TableOfDistances.of(given)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from encoding.walked import path_length
+from refusals import refused
 
 from aggopt.encoding.domain import Domain, sort_distinct
 from aggopt.encoding.levels import TableOfDistances
@@ -29,12 +30,8 @@ UNEVEN = read_parents(
     ],
 )
 def test_no_node_of_a_nested_tree_is_called_as_its_root(tree: dict[str, Any]) -> None:
-    with pytest.raises(JobError) as refused:
+    with refused(JobError):
         Domain.hierarchical(read_parents(tree))
-    assert str(refused.value) == (
-        "The tree names a node twice: another one is called as the root is.\nTo fix: "
-        'rename it, in the table, too; a root without a name is called "*".'
-    )
 
 
 def random_tree(rng: np.random.Generator, size: int) -> dict[int, int]:

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from encoding.mixed import KINDS, TYPES, all_distances, squared, table
+from refusals import refused
 
 import aggopt
 from aggopt.encoding import AttributeType
@@ -157,7 +158,7 @@ def test_an_ordered_arrow_dictionary_is_ordinal() -> None:
 def test_chunks_with_different_orders_are_refused() -> None:
     one = pa.DictionaryArray.from_arrays([0, 1], ["lo", "hi"], ordered=True)
     other = pa.DictionaryArray.from_arrays([0, 1], ["mid", "hi"], ordered=True)
-    with pytest.raises(TableError, match="different dictionaries"):
+    with refused(TableError, "different dictionaries"):
         aggopt.encode(pa.table({"x": pa.chunked_array([one, other])}))
 
 
@@ -322,13 +323,13 @@ REFUSED: dict[str, tuple[Any, Any, type[AggoptError], str]] = {
 def test_what_cannot_be_encoded_is_refused(case: str) -> None:
     data, types, error, words = REFUSED[case]
     frame = pd.DataFrame(data) if isinstance(data, dict) else data
-    with pytest.raises(error, match=words) as refused:
+    with pytest.raises(error, match=words) as error:
         aggopt.encode(frame, types)
-    assert SECRET not in str(refused.value)
+    assert SECRET not in str(error.value)
 
 
 def test_an_unknown_way_to_weigh_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="'gower'"):
+    with refused(UnknownNameError, "'gower'"):
         aggopt.encode(table(), weights="gower")
 
 

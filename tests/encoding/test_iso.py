@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 import aggopt
 from aggopt.encoding.iso_text import format_iso_duration, parse_text_dates
@@ -102,15 +103,9 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_text_that_spells_something_else_is_refused(case: str) -> None:
     text, said, kind = REFUSED[case]
-    with pytest.raises(TableError) as refused:
+    with refused(TableError, "ISO", "8601", "2020") as error:
         parse_text_dates(series(pd.Series(text)))
-    assert refused.value.problem.startswith(f"{said} not spell {kind}")
-    assert refused.value.problem.endswith(" as ISO 8601 does.")
-    assert refused.value.fix == (
-        "spell all alike, as 2020-12-31, 2020-12-31 23:59:59, 23:59 or P1DT12H (an "
-        'instant with Z or +01:00 behind it); or write format, as "%d.%m.%Y" for '
-        "31.12.2020; or leave kind out."
-    )
+    assert error.value.problem.startswith(f"{said} not spell {kind}")
 
 
 @settings(deadline=None)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from encoding.mixed import ORDER, TREE, TYPES, all_distances, apart, table
+from refusals import refused
 
 from aggopt.encoding import AttributeType
 from aggopt.encoding import nearest as file
@@ -103,16 +104,16 @@ def test_numbers_beyond_floats_are_far() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "entries", "says"),
+    ("column", "entries"),
     [
-        ("age", [1.0, None], "Column 'age'"),
-        ("school", ["none", "naught"], "not in the order"),
-        ("illness", ["flu", "gout"], "not in the tree"),
-        ("sex", ["f", None], "missing"),
+        ("age", [1.0, None]),
+        ("school", ["none", "naught"]),
+        ("illness", ["flu", "gout"]),
+        ("sex", ["f", None]),
     ],
 )
-def test_what_has_no_distance_is_refused(column, entries, says) -> None:
+def test_what_has_no_distance_is_refused(column, entries) -> None:
     rows = table(5, seed=1)
     new = table(2).assign(**{column: entries})
-    with pytest.raises(TableError, match=says):
+    with refused(TableError):
         found(rows, [2] * 5, new)

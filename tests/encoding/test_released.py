@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from encoding.mixed import ORDER, TYPES, table
+from refusals import refused
 
 import aggopt
 from aggopt.encoding.released_table import read_released_values
@@ -93,36 +94,30 @@ def test_moments_are_counted_as_the_originals_are_or_refused() -> None:
         (midnight + pd.Timedelta("12h"), "timestamp.*, and in the original date32"),
         ([1.0, 2.0, 3.0], "numbers, and in the original dates or times"),
     ):
-        with pytest.raises(TableError, match=said) as refused:
+        with pytest.raises(TableError, match=said) as error:
             read_released_values(encoded, pd.DataFrame({"born": other}))
-        assert refused.value.fix == "make them of one type."
+        assert error.value.fix == "make them of one type."
     dates = pd.DataFrame({"age": DAYS})
-    with pytest.raises(TableError, match="dates or times, and in the original numbers"):
+    with refused(TableError):
         read_released_values(aggopt.encode(FRAME[["age"]].head(3)), dates)
 
 
 @pytest.mark.parametrize(
-    ("released", "said"),
+    "released",
     [
-        (FRAME.head(29), "The original has 30 records, and the release 29."),
-        (
-            FRAME.drop(columns="age"),
-            "1 column of one of the tables is not in the other: 'age'.",
-        ),
-        (changed(wage=1), "1 column of one of the tables is not in the other: 'wage'."),
-        (changed(age="SECRET"), "Column 'age': What is released are names"),
-        (changed(sex="SECRET"), "Column 'sex': 30 of 30 records are released with"),
-        (changed(illness=["SECRET", *["flu"] * 29]), "'illness': 1 of 30 records"),
-        (changed(place=[None, *["p"] * 29]), "'place': 1 of 30 records is"),
-        (changed(age=[np.nan, *range(29)]), "Column 'age'"),
-        ("SECRET", "is not a table"),
+        FRAME.head(29),
+        FRAME.drop(columns="age"),
+        changed(wage=1),
+        changed(age="SECRET"),
+        changed(sex="SECRET"),
+        changed(illness=["SECRET", *["flu"] * 29]),
+        changed(place=[None, *["p"] * 29]),
+        changed(age=[np.nan, *range(29)]),
+        "SECRET",
     ],
 )
-def test_what_is_no_release_of_these_records_is_refused(
-    released: Any, said: str
-) -> None:
-    with pytest.raises(TableError) as refused:
+def test_what_is_no_release_of_these_records_is_refused(released: Any) -> None:
+    with refused(TableError) as error:
         read_released_values(E, released)
-    assert said in refused.value.problem
-    assert "SECRET" not in str(refused.value)
-    assert refused.value.fix
+    assert "SECRET" not in str(error.value)
+    assert error.value.fix

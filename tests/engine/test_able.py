@@ -21,116 +21,71 @@ FREQUENT, PLAIN = {"method": "frequencies"}, {"method": "plurality"}
 EXACT = "[aggregation] asks for distances that are kept exactly"
 SOFT = "set importance to 0.5 or less, a number, and alpha to 0.8 or less"
 UNABLE = {
-    "[weights] published = 'as is'": (
-        {
-            "roles": {**ROLES, "other": [], "weight": ["note"]},
-            "weights": {"published": "as is"},
-        },
-        'set published = "group mean" or "drop"',
-    ),
-    "what is kept is kept in each stratum": (
-        {
-            "roles": WITH_MORE["stratum"],
-            "aggregation": {"method": "mean", "keep": "variance"},
-        },
-        'set keep = "overall"',
-    ),
-    "[privacy] risk is given": (
-        {"privacy": {"k": 4, "risk": 0.2}},
-        "set k, by which groups keep 1/k",
-    ),
-    "[privacy] linkage is given": (
-        {"privacy": {"k": 4, "linkage": 0.2}},
-        "set k, by which groups keep 1/k",
-    ),
-    "[measures] is given": ({"measures": {"largest_loss": 0.9}}, OUT),
-    "[roles] unit is given": ({"roles": WITH_MORE["unit"]}, OUT),
-    "[attributes.age] lower or upper, with keep = 'covariance'": (
-        {
-            "attributes": {"age": {"lower": 0}},
-            "aggregation": MEAN | {"keep": "covariance"},
-        },
-        'set keep = "variance", or leave it out',
-    ),
-    "[aggregation.categories] method = 'wish'": (
-        {"aggregation": MEAN | {"categories": {"method": "wish"}}},
-        'set method = "plurality" or "frequencies"',
-    ),
-    "[aggregation.categories] occurring is given": (
-        {"aggregation": MEAN | {"categories": PLAIN | {"occurring": True}}},
-        OUT,
-    ),
-    "[aggregation.categories] cross is given": (
-        {"aggregation": MEAN | {"categories": FREQUENT | {"cross": [["a", "b"]]}}},
-        OUT,
-    ),
-    "[aggregation.categories] with is given": (
-        {"aggregation": MEAN | {"categories": FREQUENT | {"with": ["ill"]}}},
-        OUT,
-    ),
-    "[aggregation.categories] time_limit is given": (
-        {"aggregation": MEAN | {"categories": PLAIN | {"time_limit": 1.0}}},
-        OUT,
-    ),
-    "[missing] report_compatible is given": (
-        {"missing": {"policy": "patterns", "report_compatible": True}},
-        OUT,
-    ),
-    "[risk] is given": ({"risk": {"suda": 2}}, OUT),
-    "[output] shuffle or seed is given": (
-        {"output": {"shuffle": False}},
-        "let the order be random",
-    ),
-    "scope = 'blocks'": ({"privacy": {"scope": "blocks"}}, 'set scope = "combination"'),
-    "repair = 'search'": (
-        {"privacy": {"l": 2, "repair": "search"}},
-        'set repair = "merge"',
-    ),
-    "[partition] method = 'mdav'": (
-        {"partition": {"method": "mdav"}},
-        "set method = 'blocked'",
-    ),
-    "[partition] time_limit is given": (
-        {"partition": {"method": "blocked", "time_limit": 2.0}},
-        'choose an effort, "fast" or "best"',
-    ),
-    "[partition] attributes or weights are given": (
-        {"partition": {"method": "blocked", "weights": "range"}},
-        "leave them out",
-    ),
-    "[aggregation] method = 'satisfaction'": (
-        {"aggregation": {"method": "satisfaction"}},
-        'set method = "mean", "median" or "p3m"',
-    ),
-    "[aggregation] keep": (
-        {"aggregation": P3M | {"keep": "covariance"}},
-        'leave it out, or set method = "mean"',
-    ),
-    "[aggregation] solver = 'uno'": (
-        {"aggregation": P3M | {"solver": "uno"}},
-        "set solver = 'lagrangian'",
-    ),
-    "[aggregation] time_limit is given": (
-        {"aggregation": P3M | {"time_limit": 2.0}},
-        "leave it out",
-    ),
-    EXACT: ({"aggregation": P3M | {"importance": 0.6}}, SOFT),
-    "[aggregation] keep names columns": (
-        {"aggregation": {"method": "mean", "keep": {"variance": ["age"]}}},
-        'set keep = "covariance"',
-    ),
+    "[weights] published = 'as is'": {
+        "roles": {**ROLES, "other": [], "weight": ["note"]},
+        "weights": {"published": "as is"},
+    },
+    "what is kept is kept in each stratum": {
+        "roles": WITH_MORE["stratum"],
+        "aggregation": {"method": "mean", "keep": "variance"},
+    },
+    "[privacy] risk is given": {"privacy": {"k": 4, "risk": 0.2}},
+    "[privacy] linkage is given": {"privacy": {"k": 4, "linkage": 0.2}},
+    "[measures] is given": {"measures": {"largest_loss": 0.9}},
+    "[roles] unit is given": {"roles": WITH_MORE["unit"]},
+    "[attributes.age] lower or upper, with keep = 'covariance'": {
+        "attributes": {"age": {"lower": 0}},
+        "aggregation": MEAN | {"keep": "covariance"},
+    },
+    "[aggregation.categories] method = 'wish'": {
+        "aggregation": MEAN | {"categories": {"method": "wish"}}
+    },
+    "[aggregation.categories] occurring is given": {
+        "aggregation": MEAN | {"categories": PLAIN | {"occurring": True}}
+    },
+    "[aggregation.categories] cross is given": {
+        "aggregation": MEAN | {"categories": FREQUENT | {"cross": [["a", "b"]]}}
+    },
+    "[aggregation.categories] with is given": {
+        "aggregation": MEAN | {"categories": FREQUENT | {"with": ["ill"]}}
+    },
+    "[aggregation.categories] time_limit is given": {
+        "aggregation": MEAN | {"categories": PLAIN | {"time_limit": 1.0}}
+    },
+    "[missing] report_compatible is given": {
+        "missing": {"policy": "patterns", "report_compatible": True}
+    },
+    "[risk] is given": {"risk": {"suda": 2}},
+    "[output] shuffle or seed is given": {"output": {"shuffle": False}},
+    "scope = 'blocks'": {"privacy": {"scope": "blocks"}},
+    "repair = 'search'": {"privacy": {"l": 2, "repair": "search"}},
+    "[partition] method = 'mdav'": {"partition": {"method": "mdav"}},
+    "[partition] time_limit is given": {
+        "partition": {"method": "blocked", "time_limit": 2.0}
+    },
+    "[partition] attributes or weights are given": {
+        "partition": {"method": "blocked", "weights": "range"}
+    },
+    "[aggregation] method = 'satisfaction'": {
+        "aggregation": {"method": "satisfaction"}
+    },
+    "[aggregation] keep": {"aggregation": P3M | {"keep": "covariance"}},
+    "[aggregation] solver = 'uno'": {"aggregation": P3M | {"solver": "uno"}},
+    "[aggregation] time_limit is given": {"aggregation": P3M | {"time_limit": 2.0}},
+    EXACT: {"aggregation": P3M | {"importance": 0.6}},
+    "[aggregation] keep names columns": {
+        "aggregation": {"method": "mean", "keep": {"variance": ["age"]}}
+    },
 }
 
 
 @pytest.mark.parametrize("what", UNABLE)
 def test_what_needs_all_records_is_refused_with_a_way_out(what):
-    sections, fix = UNABLE[what]
     with refused(
-        f"{what}: an engine that works block by block does not do that.",
-        f"{fix}{ELSEWHERE}.",
         JobError,
+        what,
     ):
-        require_supported_job(job(**sections))
+        require_supported_job(job(**UNABLE[what]))
 
 
 @pytest.mark.parametrize(
@@ -178,19 +133,12 @@ def test_what_blocks_can_do_is_not_refused(sections):
     ids=["alpha", "relative importance"],
 )
 def test_distances_that_may_be_kept_exactly_are_refused(asked):
-    with pytest.raises(JobError, match="kept exactly"):
+    with refused(JobError, "kept exactly"):
         require_supported_job(job(aggregation=P3M | asked))
 
 
 def test_what_is_no_category_is_refused_before_it_is_read():
     kinds = pa.binary(), pa.list_(pa.string()), pa.decimal128(9, 2)
     schema = pa.schema(list(zip(("age", "height", "income"), kinds, strict=True)))
-    with refused(
-        "Quasi-identifiers that are neither numbers, nor dates or times, text, "
-        "categories or truth values: 'age' (binary), 'height' (list<item: string>), "
-        "'income' (decimal128(9, 2)).",
-        "give them numbers, or mask the table in parts that fit, or leave [engine] and "
-        "--engine out, which does it of a table that fits memory.",
-        TableError,
-    ):
+    with refused(TableError, "'age'", "'height'", "'income'"):
         require_supported_schema(schema, job())

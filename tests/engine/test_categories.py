@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from folders import ROLES, SECRET, digest, job, masked, persons, put, read
+from refusals import refused
 
 import aggopt
 from aggopt.command.show_release import format_folder_release
@@ -260,7 +261,7 @@ def test_what_is_missing_is_a_level_where_a_job_says_so(tmp_path):
 
 def test_levels_are_counted_over_all_files():
     column = pa.chunked_array([["a", "b", None], ["b", None, "b"]])
-    with pytest.raises(TableError, match="2 values are missing"):
+    with refused(TableError):
         levels.count_values(column, aggopt.encoding.AttributeType())
     how = aggopt.encoding.AttributeType(missing="own value")
     found = levels.Levels.of(levels.count_values(column, how), how)
@@ -271,31 +272,19 @@ def test_levels_are_counted_over_all_files():
 
 
 @pytest.mark.parametrize(
-    ("table", "attributes", "words"),
+    ("table", "attributes"),
     [
-        (
-            typed(60, seed=1).assign(school="other"),
-            SCHOOL,
-            r"in-1.parquet: Column 'school': 1 of 1 different values, of 60 records",
-        ),
-        (
-            typed(60, seed=1).assign(ill=None),
-            SCHOOL,
-            "in-1.parquet: Column 'ill': All 60 values are missing",
-        ),
-        (
-            typed(60, seed=1).assign(note=[f"note {i}" for i in range(60)]),
-            SCHOOL,
-            "Column 'note': There are 62 different values among 120 records",
-        ),
+        (typed(60, seed=1).assign(school="other"), SCHOOL),
+        (typed(60, seed=1).assign(ill=None), SCHOOL),
+        (typed(60, seed=1).assign(note=[f"note {i}" for i in range(60)]), SCHOOL),
     ],
     ids=["not in the order", "missing", "as of an identifier"],
 )
-def test_what_is_no_category_is_refused(tmp_path, table, attributes, words):
+def test_what_is_no_category_is_refused(tmp_path, table, attributes):
     first = typed(60).astype({"school": str})
     kinds = first.dtypes.to_dict()
     folder = put(tmp_path / "in", first, table.astype(kinds).where(table.notna()))
-    with pytest.raises(TableError, match=words):
+    with refused(TableError):
         masked(folder, asked(attributes=attributes), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
@@ -303,7 +292,7 @@ def test_what_is_no_category_is_refused(tmp_path, table, attributes, words):
 def test_too_many_levels_are_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(values, "MOST", 2)
     folder = put(tmp_path / "in", typed(60))
-    with pytest.raises(TableError, match="'ill': There are more than 2 different"):
+    with refused(TableError, "'ill'"):
         masked(folder, asked(), tmp_path / "out")
 
 
@@ -314,7 +303,7 @@ def test_too_many_levels_of_all_files_are_refused(monkeypatch):
         levels.count_values(pa.chunked_array([x]), how) for x in (["a"], ["b"], ["c"])
     ]
     assert len(levels.Levels.of(pa.concat_tables(parts[:2]), how).counts) == 2
-    with pytest.raises(TableError, match="more than 2 different values"):
+    with refused(TableError):
         levels.Levels.of(pa.concat_tables(parts), how)
 
 
@@ -342,13 +331,13 @@ def test_two_processes_give_the_same_bytes(folder, tmp_path, method):
 def test_an_order_that_files_have_is_refused(tmp_path):
     order = pd.CategoricalDtype(["low", "middle", "high"], ordered=True)
     table = typed(60).astype({"school": order})
-    with pytest.raises(TableError, match="stands in each file by itself"):
+    with refused(TableError):
         masked(put(tmp_path / "in", table), asked(attributes={}), tmp_path / "out")
 
 
 def test_counts_that_no_groups_keep_are_refused(folder, tmp_path):
     how = {"method": "mean", "categories": {"method": "frequencies", "slack": "exact"}}
-    with pytest.raises(InfeasibleInputError, match="have fewer than k = 120 records"):
+    with refused(InfeasibleInputError, "k = 120"):
         masked(folder, asked(k=120, aggregation=how), tmp_path / "out")
 
 
@@ -392,7 +381,7 @@ def test_a_folder_of_mostly_rare_categories_is_refused(tmp_path):
     frame = rare_towns()
     frame["town"] = [f"village {i // 3}" for i in range(len(frame))]
     roles = {"quasi-identifier": ["age", "town"], "drop": ["name"]}
-    with pytest.raises(TableError, match="200 of 200 entries"):
+    with refused(TableError, "200"):
         masked(put(tmp_path / "in", frame), job(k=4, roles=roles), tmp_path / "out")
 
 
@@ -415,5 +404,5 @@ def test_a_folder_publishes_mostly_rare_categories_if_the_job_says_so(tmp_path):
 def test_a_section_of_categories_wants_some(tmp_path):
     folder = put(tmp_path / "in", persons(20))
     how = {"method": "mean", "categories": {"method": "plurality"}}
-    with pytest.raises(JobError, match="every quasi-identifier is a number"):
+    with refused(JobError):
         masked(folder, job(roles=ROLES, aggregation=how), tmp_path / "out")

@@ -32,46 +32,26 @@ def test_schedulers_that_nobody_else_reaches_are_taken(address):
 
 def test_a_scheduler_in_clear_is_refused_unless_it_is_allowed():
     require_secure("tcp://10.0.0.1:8786", True)
-    with refused(
-        "Whoever reaches the scheduler at 10.0.0.1 runs code as you do, and its "
-        "messages are in clear.",
-        'use one with TLS, "tls://HOST:8786"; or allow it in a network that is yours '
-        "alone: insecure = true under [engine].",
-        JobError,
-    ):
+    with refused(JobError, "10.0.0.1"):
         require_secure("tcp://10.0.0.1:8786", False)
 
 
 def test_dask_is_named_once():
-    with refused(
-        "Neither workers, a scheduler nor a client of Dask is named.",
-        'set workers = 2 under [engine], or scheduler = "tls://HOST:8786".',
-        JobError,
-    ):
+    with refused(JobError, "workers = 2", "[engine]", "HOST"):
         connect_to_dask(Engine(name="dask"), None).__enter__()
-    with refused(
-        "Dask is given as a client, and named under [engine].",
-        "leave one of the two out.",
-        JobError,
-    ):
+    with refused(JobError, "[engine]"):
         connect_to_dask(Engine(name="dask", workers=1), object()).__enter__()
 
 
 def test_what_is_no_client_is_refused():
-    with refused(
-        "A object is no client of Dask.", "pass a distributed.Client.", JobError
-    ):
+    with refused(JobError):
         connect_to_dask(Engine(name="dask"), object()).__enter__()
 
 
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
     monkeypatch.setattr(dask_engine, "PATIENCE", "0.2s")
     engine = Engine(name="dask", scheduler="tcp://127.0.0.1:9")
-    with refused(
-        "No scheduler answers at tcp://127.0.0.1:9.",
-        "start it, or correct the address; or let workers be started here.",
-        EngineError,
-    ):
+    with refused(EngineError, "127.0", "0.1"):
         connect_to_dask(engine, None).__enter__()
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from folders import digest, job, linked, masked, of_same_groups, read
+from refusals import refused
 
 from aggopt.engine.steps.write import hash_rows
 from aggopt.errors import AggoptError, TableError
@@ -134,27 +135,27 @@ def test_files_that_spell_dates_in_two_ways_are_refused(tmp_path):
     place = later.schema.get_field_index("moved")
     later = later.set_column(place, "moved", pa.array(["1980-01-01 10:00"] * 60))
     folder = put(tmp_path / "in", dated(60, 2020), later)
-    with pytest.raises(TableError, match=r"Column 'moved': in-1\.parquet spells times"):
+    with refused(TableError, "'moved'", "in-1.parquet"):
         masked(folder, asked(), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 @pytest.mark.parametrize(
-    ("column", "attributes", "words"),
+    ("column", "attributes"),
     [
-        (["1980-01-01", "soon"] * 30, SAID, r"in-1\.parquet: Column 'moved': 30 of 60"),
-        (["1980-01-01"] * 60, SAID | {"seen": {"lower": 1}}, "no number"),
-        (["1980-01-01"] * 60, SAID | {"age": {"kind": "date"}}, "values are numbers"),
+        (["1980-01-01", "soon"] * 30, SAID),
+        (["1980-01-01"] * 60, SAID | {"seen": {"lower": 1}}),
+        (["1980-01-01"] * 60, SAID | {"age": {"kind": "date"}}),
     ],
     ids=["words", "bounds", "numbers"],
 )
-def test_what_is_no_date_is_refused(tmp_path, column, attributes, words):
+def test_what_is_no_date_is_refused(tmp_path, column, attributes):
     table = dated(60, 1980, seed=1)
     table = table.set_column(
         table.schema.get_field_index("moved"), "moved", pa.array(column)
     )
     folder = put(tmp_path / "in", dated(60, 2020), table)
-    with pytest.raises(AggoptError, match=words):
+    with refused(AggoptError):
         masked(folder, asked(attributes=attributes), tmp_path / "out")
 
 
@@ -162,7 +163,7 @@ def test_dates_that_are_missing_altogether_are_refused(tmp_path):
     table = dated(60, 2020)
     place = table.schema.get_field_index("moved")
     table = table.set_column(place, "moved", pa.nulls(60, pa.string()))
-    with pytest.raises(TableError, match="'moved': All values are missing"):
+    with refused(TableError, "'moved'"):
         masked(put(tmp_path / "in", table), asked(), tmp_path / "out")
 
 
@@ -213,14 +214,10 @@ def test_a_date_that_does_not_fit_is_named_by_file_column_and_record(tmp_path):
     text = [f"{day:%d.%m.%Y}" for day in table.column("born").to_pylist()]
     text[41] = "30.02.1950"
     table = table.set_column(4, "moved", pa.array(text))
-    with pytest.raises(TableError) as refused:
+    with refused(TableError, "in-0.parquet", "'moved'", "120") as error:
         masked(
             put(tmp_path / "in", table),
             asked(attributes={"moved": {"format": "%d.%m.%Y"}}),
             tmp_path / "out",
         )
-    assert "in-0.parquet: Column 'moved': 1 of 120 values does not fit" in (
-        str(refused.value)
-    )
-    assert "in record 42" in str(refused.value)
-    assert "30.02.1950" not in str(refused.value)
+    assert "30.02.1950" not in str(error.value)

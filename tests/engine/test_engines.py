@@ -119,31 +119,27 @@ def test_what_an_error_says_is_not_repeated(known, monkeypatch):
         raise ValueError("Mary earns 42")
 
     monkeypatch.setitem(tasks.TASKS, "fail", fail)
-    with pytest.raises(EngineError) as error:
+    with refused(EngineError, "'fail'") as error:
         run_task("fail", 3, known)
-    assert error.value.problem.startswith(
-        "Step 'fail', task 3, failed with a ValueError in line "
-    )
     assert "Mary" not in str(error.value)
     assert error.value.__cause__ is error.value.__context__ is None
 
 
 @pytest.mark.parametrize(
-    ("raised", "said"),
+    "raised",
     [
-        (MemoryError(), "there is not enough memory"),
-        (OSError(28, "No space left on device"), "(No space left on device)"),
+        MemoryError(),
+        OSError(28, "No space left on device"),
     ],
     ids=["memory", "disk"],
 )
-def test_a_machine_that_is_full_is_told(known, monkeypatch, raised, said):
+def test_a_machine_that_is_full_is_told(known, monkeypatch, raised):
     def fail(number, folder):
         raise raised
 
     monkeypatch.setitem(tasks.TASKS, "fail", fail)
-    with pytest.raises(EngineError) as error:
+    with refused(EngineError):
         run_task("fail", 0, known)
-    assert said in error.value.problem
 
 
 def test_errors_of_this_package_are_told_as_they_are(known, monkeypatch):
@@ -151,7 +147,7 @@ def test_errors_of_this_package_are_told_as_they_are(known, monkeypatch):
         raise TableError("in-1.parquet: bad.", fix="mend it.")
 
     monkeypatch.setitem(tasks.TASKS, "fail", fail)
-    with refused("in-1.parquet: bad.", "mend it.", TableError):
+    with refused(TableError, "in-1.parquet"):
         run_task("fail", 0, known)
 
 
@@ -230,13 +226,7 @@ def test_two_processes_and_a_killed_one_give_the_same_bytes(tmp_path, monkeypatc
 @pytest.mark.parametrize("kind", [Dying, Deaf])
 def test_processes_that_always_die_are_given_up(known, monkeypatch, kind):
     monkeypatch.setattr(engines, "ProcessPoolExecutor", kind(engines.TRIES))
-    with refused(
-        "Step 'describe': processes ended 3 times before their tasks did.",
-        'in a script, call aggopt under if __name__ == "__main__", as each process '
-        "reads it; else look whether the system ends them for want of memory, and "
-        "choose a smaller block under [engine], or fewer processes.",
-        EngineError,
-    ):
+    with refused(EngineError, "'describe'", "__name__", "__main__"):
         ProcessExecutor(1).each("describe", 1, known, lambda share: None)
 
 

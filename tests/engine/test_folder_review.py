@@ -155,9 +155,8 @@ def test_folders_that_do_not_fit_are_refused_before_they_are_read(
 ):
     source = source_of(tmp_path)
     monkeypatch.setattr(memory, "find_available_memory", lambda: 250 << 20)
-    with pytest.raises(InfeasibleInputError, match="250 MiB are left") as caught:
+    with refused(InfeasibleInputError, "250", "manifest.json"):
         assess_source(source, job())
-    assert "manifest.json" in caught.value.fix
     monkeypatch.setattr(memory, "find_available_memory", lambda: 251 << 20)
     assert assess_source(source, job()).audit.holds
 
@@ -168,10 +167,9 @@ def test_a_release_in_the_place_of_its_original_is_refused(tmp_path):
         tmp_path / "out", tmp_path / "in", same_order=False, private=None
     )
     with refused(
-        f"{tmp_path / 'out'} is a release: {tmp_path / 'out.private' / 'manifest.json'}"
-        " says how it was made.",
-        "name the original first, and then what was released.",
         TableError,
+        str(tmp_path / "out"),
+        str(tmp_path / "out.private" / "manifest.json"),
     ):
         assess_source(turned, job())
 
@@ -179,7 +177,7 @@ def test_a_release_in_the_place_of_its_original_is_refused(tmp_path):
 def test_a_release_without_its_private_folder_is_refused(tmp_path):
     source = source_of(tmp_path)
     (tmp_path / "out.private").rename(tmp_path / "elsewhere")
-    with pytest.raises(TableError, match="nobody can tell which record"):
+    with refused(TableError):
         assess_source(source, job())
     there = tmp_path / "elsewhere"
     found = find_release(
@@ -189,7 +187,7 @@ def test_a_release_without_its_private_folder_is_refused(tmp_path):
 
 
 def test_the_order_of_a_release_is_not_that_of_its_original(tmp_path):
-    with pytest.raises(TableError, match="has another record order"):
+    with refused(TableError):
         assess_source(source_of(tmp_path, same_order=True), job())
 
 
@@ -197,7 +195,7 @@ def test_another_folder_than_that_which_was_masked_is_refused(tmp_path):
     source_of(tmp_path)
     other = put(tmp_path / "other", persons(60), persons(3, seed=4))
     found = find_release(other, tmp_path / "out", same_order=False, private=None)
-    with pytest.raises(TableError, match="does not hold the files that"):
+    with refused(TableError):
         assess_source(found, job())
 
 
@@ -207,10 +205,10 @@ def test_the_key_of_another_run_is_refused(tmp_path):
     table = pd.read_parquet(key)
     table["released_record"] = 0
     table.to_parquet(key, index=False)
-    with pytest.raises(TableError, match="are not of these two folders"):
+    with refused(TableError):
         assess_source(source, job())
     table.drop(columns="released_record").to_parquet(key, index=False)
-    with pytest.raises(TableError, match="are not of these two folders"):
+    with refused(TableError):
         assess_source(source_again(tmp_path), job())
 
 
@@ -227,7 +225,7 @@ def test_a_folder_beside_a_file_has_no_key(tmp_path):
     found = find_release(
         tmp_path / "in", tmp_path / "out.parquet", same_order=False, private=None
     )
-    with pytest.raises(TableError, match="whose key is of one file"):
+    with refused(TableError):
         assess_source(found, job())
 
 

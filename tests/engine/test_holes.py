@@ -5,6 +5,7 @@ import pytest
 from folders import QUASI, SECRET, digest, job, linked, masked, persons, put, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 import aggopt
 from aggopt.engine.state.moments import PartMoments
@@ -140,13 +141,13 @@ def test_too_few_values_are_refused(tmp_path, column, values):
 
 def test_the_covariance_of_numbers_with_holes_is_refused(folder, tmp_path):
     keep = {"method": "mean", "keep": "covariance"}
-    with pytest.raises(JobError, match=r"covariance.* is of records that have every"):
+    with refused(JobError):
         masked(folder, of("fill", aggregation=keep), tmp_path / "out")
 
 
 def test_an_attribute_that_refuses_holes_does(folder, tmp_path):
     asked = of("fill", attributes={"height": {"missing": "refuse"}})
-    with pytest.raises(TableError, match=r"in-0.parquet: .*'height': \d+ missing"):
+    with refused(TableError, "in-0.parquet", "'height'"):
         masked(folder, asked, tmp_path / "out")
 
 

@@ -73,12 +73,7 @@ def test_blocks_that_keep_it_stay_as_they_are(tmp_path):
 def test_what_all_records_lack_is_refused_as_in_memory(tmp_path):
     folder = put(tmp_path / "in", in_line()[0].assign(ill="flu"))
     how = job(privacy={"l": 2} | MERGED, engine={"block": 40})
-    with refused(
-        "l = 2 (distinct l) cannot be kept of 'ill': all 160 records together have 1, "
-        "and not every group can have more.",
-        "promise l of at most 1, that is none, or drop the attribute, as identifier.",
-        InfeasibleInputError,
-    ):
+    with refused(InfeasibleInputError, "l = 2", "'ill'", "160"):
         masked(folder, how, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
@@ -92,10 +87,8 @@ def test_what_a_stratum_lacks_is_refused(tmp_path):
         privacy={"p": 2} | MERGED,
         engine={"block": 40},
     )
-    with pytest.raises(InfeasibleInputError) as error:
+    with refused(InfeasibleInputError, "30"):
         masked(put(tmp_path / "in", table), how, tmp_path / "out")
-    assert error.value.problem.startswith("In one stratum: ")
-    assert "all 30 records together have 1" in error.value.problem
 
 
 def test_parts_of_strata_go_together_within_them(tmp_path):
@@ -116,11 +109,8 @@ def test_blocks_that_would_be_too_large_are_refused(tmp_path, monkeypatch):
     table, place = in_line()
     folder = put(tmp_path / "in", table.assign(ill=place // 120))
     how = job(privacy={"l": 2} | MERGED, engine={"block": 20})
-    with pytest.raises(InfeasibleInputError) as error:
+    with refused(InfeasibleInputError, "[engine]", "block = 20"):
         masked(folder, how, tmp_path / "out")
-    assert "that lie together keep what is promised of groups" in error.value.problem
-    assert "[engine] block = 20 allows no more." in error.value.problem
-    assert error.value.fix == "promise less of them, or choose a larger block."
 
 
 def test_no_bound_is_worked_out_for_groups_of_a_block(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from folders import QUASI, job, linked, masked, persons, put, read
+from refusals import refused
 
 import aggopt
 from aggopt.errors import JobError, TableError
@@ -67,19 +68,18 @@ def test_whole_numbers_keep_the_mean(folder, tmp_path):
 
 def test_originals_beyond_a_bound_are_refused_with_their_file(tmp_path):
     folder = put(tmp_path / "in", persons(60), persons(60, seed=1).assign(income=-1.0))
-    words = r"in-1.parquet: 'income': .*60 originals below lower = 0"
-    with pytest.raises(TableError, match=words):
+    with refused(TableError):
         masked(folder, job(attributes=LIMITS), tmp_path / "out")
 
 
 def test_bounds_of_names_are_refused(tmp_path):
     table = persons(60).assign(age="grown up")
-    with pytest.raises(JobError, match="of what is no number"):
+    with refused(JobError):
         masked(put(tmp_path / "in", table), job(attributes=LIMITS), tmp_path / "out")
 
 
 def test_bounds_without_values_of_so_few_digits_are_refused(tmp_path):
     table = persons(60).assign(age=np.linspace(0.1, 0.9, 60))
     asked = job(attributes={"age": {"lower": 0, "upper": 0.95}}, output={"decimals": 0})
-    with pytest.raises(JobError, match="no two values of the digits"):
+    with refused(JobError):
         masked(put(tmp_path / "in", table), asked, tmp_path / "out")

@@ -34,9 +34,5 @@ def test_pieces_together_have_the_moments_of_all(seed, sizes):
 def test_numbers_whose_squares_no_float_sums_are_refused_by_name(tmp_path):
     tables = [persons(30).astype({"age": float}) for _ in range(2)]
     tables[1].loc[3, "age"] = 1.1e150
-    with refused(
-        "in-1.parquet: Columns have numbers beyond 1e+150 ('age': 1).",
-        "correct these entries, or divide the column.",
-        TableError,
-    ):
+    with refused(TableError, "in-1.parquet", "150", "'age'"):
         masked(put(tmp_path / "in", *tables), job(), tmp_path / "out")

@@ -94,12 +94,7 @@ def test_what_is_reckoned_is_what_was_measured(n, block, d, files, most):
 def test_more_memory_than_is_left_is_refused(parts, tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "find_available_memory", lambda: 400 * MIB)
     require_resources(parts, job(), tmp_path / "out")
-    with refused(
-        "A run of 2 processes, in blocks of 175 records and pieces of files of 1000, "
-        "needs about 721 MiB of memory, and 400 MiB are left.",
-        "set jobs = 1 under [engine], which fits.",
-        InfeasibleInputError,
-    ):
+    with refused(InfeasibleInputError, "175", "1000", "721"):
         require_resources(parts, job(engine={"jobs": 2}), tmp_path / "out")
 
 
@@ -107,7 +102,7 @@ def test_memory_of_a_cluster_is_not_that_of_this_machine(parts, tmp_path, monkey
     monkeypatch.setattr(memory, "find_available_memory", lambda: 0)
     require_resources(parts, job(engine={"name": "dask"}), tmp_path / "out")
     asked = job(engine={"name": "dask", "workers": 1})
-    with pytest.raises(InfeasibleInputError, match="A run of 1 process, in"):
+    with refused(InfeasibleInputError):
         require_resources(parts, asked, tmp_path / "out")
 
 
@@ -123,9 +118,8 @@ def test_less_room_than_files_in_between_take_is_refused(parts, tmp_path, monkey
     room["free"] -= 1024
     require_resources(parts, job(engine={"resume": True}), tmp_path / "out")
     with refused(
-        f"Files in between take 64.5 KiB or more, and in {tmp_path} 63.5 KiB are free.",
-        "make room, or name another folder: [engine] work.",
         EngineError,
+        tmp_path,
     ):
         require_resources(parts, job(), tmp_path / "out")
 
@@ -141,7 +135,7 @@ def test_a_disk_that_gets_full_leaves_nothing(folder, tmp_path, monkeypatch, fil
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(EngineError, match="There is no room left in"):
+    with refused(EngineError):
         masked(folder, job(engine={"block": 30}), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
@@ -192,7 +186,7 @@ def test_levels_times_records_are_what_was_measured(n, block, d, counts, most):
 def test_levels_that_do_not_fit_are_refused_with_a_block_that_does(monkeypatch):
     parts, asked, levels = wide(400_000, 3, [500], block=100_000, jobs=2)
     monkeypatch.setattr(memory, "find_available_memory", lambda: 3000 * MIB)
-    with pytest.raises(InfeasibleInputError, match="of 503 coordinates") as caught:
+    with refused(InfeasibleInputError, "503") as caught:
         require_fitting_memory(parts, asked, levels)
     block, fits = re.search(r"block = (\d+)", caught.value.fix), "which fits"
     assert fits in caught.value.fix
@@ -217,6 +211,6 @@ def test_a_run_is_refused_once_its_levels_are_counted(tmp_path, monkeypatch):
     parts = InputFolder.of(put(tmp_path / "in", table))
     without = RunNeeds.of(parts, asked).memory
     monkeypatch.setattr(memory, "find_available_memory", lambda: without)
-    with pytest.raises(InfeasibleInputError, match="903 coordinates"):
+    with refused(InfeasibleInputError, "903"):
         masked(tmp_path / "in", asked, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -75,11 +75,6 @@ def test_bounds_without_an_answer_are_refused(folder, tmp_path, monkeypatch):
     failed = ShiftEnd(Status.FAILED, np.inf, 0.0, 1, 0.0)
     monkeypatch.setitem(tasks.TASKS, "draw in", lambda j, config: failed)
     asked = job(aggregation=KEEP, attributes=LIMITS, **UNWEIGHED)
-    with refused(
-        "'age': No values within the bounds of what is published were found that keep "
-        "the variance of the originals.",
-        "choose a smaller k, keep less, or leave a bound out.",
-        InfeasibleInputError,
-    ):
+    with refused(InfeasibleInputError, "'age'"):
         masked(folder, asked, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -133,7 +133,7 @@ def test_a_job_beside_the_manifest_must_promise_the_same(copied, tmp_path):
     there = {"job_file": tmp_path / "job.toml"}
     assert read_folder_report(copied, **there).promised_by == BY_BOTH
     edit(copied, lambda stated: stated["job"]["privacy"].update(k=2))
-    with pytest.raises(JobError, match=r"differ in what is promised: \[privacy\]"):
+    with refused(JobError, "[privacy]"):
         read_folder_report(copied, **there)
 
 
@@ -148,15 +148,15 @@ def test_files_that_the_manifest_does_not_describe_are_refused(copied, change):
         (copied / "more.parquet").write_bytes(file.read_bytes())
     manifest = copied.with_name("out.private") / "manifest.json"
     with refused(
-        f"{copied} does not hold the files that {manifest} describes.",
-        "bring together the two folders of one and the same run.",
         TableError,
+        str(copied),
+        str(manifest),
     ):
         read_folder_report(copied)
 
 
 def test_a_folder_without_its_manifest_is_refused(tmp_path):
-    with pytest.raises(TableError, match=r"manifest\.json is not there"):
+    with refused(TableError, "manifest.json"):
         read_folder_report(tmp_path)
 
 
@@ -165,17 +165,15 @@ def test_a_folder_without_its_manifest_is_refused(tmp_path):
 )
 def test_an_edited_manifest_is_refused(copied, key, value):
     edit(copied, lambda stated: stated.update({key: value}))
-    with pytest.raises(JobError, match="states no"):
+    with refused(JobError, "states no"):
         read_folder_report(copied)
 
 
 def test_a_release_that_is_too_large_for_a_page_is_refused(made, monkeypatch):
     monkeypatch.setattr(reported, "LARGEST", 500)
     with refused(
-        f"{made.path} has 600 values, and a page is made of 500 at most.",
-        "read audit, certificates and measures in the manifest.json of its private "
-        "folder.",
         JobError,
+        str(made.path),
     ):
         read_folder_report(made.path)
 
@@ -183,12 +181,11 @@ def test_a_release_that_is_too_large_for_a_page_is_refused(made, monkeypatch):
 def test_a_manifest_that_was_edited_is_refused(copied):
     manifest = copied.with_name("out.private") / "manifest.json"
     beside = "manifest.json.sha256 is to hold its SHA-256."
-    fix = "bring both files as they were written with the release."
     edit(copied, lambda stated: stated["certificates"].pop("age"), signed=False)
-    with refused(f"{manifest} is not as it was written: {beside}", fix, TableError):
+    with refused(TableError, str(manifest), beside):
         read_folder_report(copied)
     manifest.with_name("manifest.json.sha256").unlink()
-    with refused(f"{manifest} has no digest beside it: {beside}", fix, TableError):
+    with refused(TableError, str(manifest), beside):
         read_folder_report(copied)
 
 
@@ -231,7 +228,7 @@ def test_dominance_of_weights_is_what_the_manifest_says_and_the_page_says_so(cop
 )
 def test_dominance_that_a_manifest_does_not_have_is_refused(copied, checks):
     edit(copied, weigh(*checks))
-    with pytest.raises(JobError, match="states no audit that a release writes"):
+    with refused(JobError):
         read_folder_report(copied)
 
 

@@ -237,12 +237,7 @@ def test_strata_with_too_few_values_to_fill_by_are_refused(tmp_path):
     table.loc[own[3:], "income"] = np.nan
     table.loc[own[:3], "income"] = 1.0
     folder = put(tmp_path / "in", table)
-    with refused(
-        "'income' has fewer than 4 values that are not missing in 1 of 2 strata, with "
-        "k = 4.",
-        "drop it, as identifier, choose a smaller k, or fewer columns as stratum.",
-        InfeasibleInputError,
-    ):
+    with refused(InfeasibleInputError, "'income'", "k = 4"):
         masked(folder, job(roles=WITHIN, missing={"policy": "fill"}), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 

@@ -123,11 +123,11 @@ def test_a_client_of_a_scheduler_in_clear_that_others_reach_is_refused(
         address = client.scheduler_info()["address"]
         if "127.0.0.1" in address:
             pytest.skip("this machine has no other address")
-        with pytest.raises(JobError, match="runs code as you do"):
+        with refused(JobError):
             masked(
                 folder, job(engine={"name": "dask"}), tmp_path / "out", client=client
             )
-        with refused("The scheduler has no worker.", "start one.", EngineError):
+        with refused(EngineError):
             masked(
                 folder,
                 job(engine={"name": "dask", "insecure": True}),

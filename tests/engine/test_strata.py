@@ -104,19 +104,13 @@ def test_a_variance_is_kept_over_all_strata(folder, tmp_path):
 
 
 def test_small_strata_are_refused_in_counts(folder, tmp_path):
-    with refused(
-        "1 of 5 strata has fewer than k = 4 records, 3 records in all.",
-        'set small = "merge" under [strata], which puts each with the nearest one, or '
-        '"drop", which leaves their records out, where others are left; or name fewer '
-        "columns as stratum, or a smaller k.",
-        InfeasibleInputError,
-    ):
+    with refused(InfeasibleInputError, "k = 4", "[strata]"):
         masked(folder, job(roles=WITHIN), tmp_path / "out")
 
 
 def test_a_table_of_small_strata_alone_is_refused(tmp_path):
     folder = put(tmp_path / "in", living(30).assign(sex=np.arange(30)))
-    with pytest.raises(InfeasibleInputError, match=r"^30 of 30 strata have fewer"):
+    with refused(InfeasibleInputError, "30"):
         masked(folder, job(roles=WITHIN, strata=DROP), tmp_path / "out")
 
 
@@ -124,20 +118,15 @@ def test_a_missing_stratum_is_refused_and_its_file_named(tmp_path):
     holed = living(30, seed=1)
     holed.loc[:1, "region"] = None
     folder = put(tmp_path / "in", living(30), holed)
-    with pytest.raises(TableError, match=r"in-1\.parquet") as error:
+    with refused(TableError, "in-1.parquet", "'region'"):
         masked(folder, job(roles=WITHIN), tmp_path / "out")
-    assert "'region' is a stratum, and 2 values are missing" in str(error.value)
 
 
 def test_more_parts_than_files_can_have_are_refused(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(strata, "MOST", 7)
     asked = job(roles=WITHIN, strata=DROP, engine={"block": 120})
-    with pytest.raises(InfeasibleInputError) as error:
+    with refused(InfeasibleInputError, "[engine]"):
         masked(folder, asked, tmp_path / "out")
-    assert error.value.problem == (
-        "There are 4 strata, each to be cut into 2 parts: more than 7 in all."
-    )
-    assert error.value.fix.startswith("choose a larger block under [engine]")
 
 
 def test_rows_have_the_stratum_of_their_values_whatever_holds_them():

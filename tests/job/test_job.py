@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import ROLES, job
 
 from aggopt import Job
@@ -34,10 +35,8 @@ seed = 3
 @pytest.mark.parametrize("repair", [None, "merge"])
 def test_diverse_groups_are_not_recursive(repair):
     privacy = {"k": 3, "l": 2, "diversity": "recursive", "c": 2.0, "repair": repair}
-    with pytest.raises(JobError) as refused:
+    with refused(JobError, "diverse_vmdav"):
         job(**{"privacy": privacy, "partition": {"method": "diverse_vmdav"}})
-    assert refused.value.problem.startswith("diverse_vmdav makes groups of distinct")
-    assert 'method = "vmdav", with repair = "merge"' in refused.value.fix
 
 
 def read(tmp_path, text):
@@ -71,156 +70,104 @@ def test_a_job_cannot_be_changed():
 
 
 UNKNOWN = [
-    ({"agregation": {}}, "key of the job", "aggregation"),
-    ({"output": {"shufle": True}}, r"key of \[output\]", "shuffle"),
-    ({"roles": {**ROLES, "confidental": []}}, r"key of \[roles\]", "confidential"),
-    ({"privacy": {"k": 3, "kk": 3}}, r"key of \[privacy\]", "k"),
-    (
-        {"aggregation": {"method": "p3m", "dleta": 1}},
-        r"key of \[aggregation\]",
-        "delta",
-    ),
-    ({"aggregation": {"method": "p3n"}}, "aggregation method", "p3m"),
-    ({"partition": {"method": "mdva"}}, "partition method", "mdav"),
-    ({"partition": {"method": "individual"}}, "partition method", "individual_ranking"),
-    (
-        {"partition": {"method": "cbfs", "atributes": "together"}},
-        r"key of \[partition\]",
-        "attributes",
-    ),
-    (
-        {"partition": {"method": "individual_ranking", "optons": {}}},
-        r"key of \[partition\]",
-        "options",
-    ),
-    (
-        {"partition": {"method": "mdav", "attributes": "one by won"}},
-        "way to group attributes",
-        "one by one",
-    ),
-    ({"privacy": {"k": 3, "scop": "blocks"}}, r"key of \[privacy\]", "scope"),
+    {"agregation": {}},
+    {"output": {"shufle": True}},
+    {"roles": {**ROLES, "confidental": []}},
+    {"privacy": {"k": 3, "kk": 3}},
+    {"aggregation": {"method": "p3m", "dleta": 1}},
+    {"aggregation": {"method": "p3n"}},
+    {"partition": {"method": "mdva"}},
+    {"partition": {"method": "individual"}},
+    {"partition": {"method": "cbfs", "atributes": "together"}},
+    {"partition": {"method": "individual_ranking", "optons": {}}},
+    {"partition": {"method": "mdav", "attributes": "one by won"}},
+    {"privacy": {"k": 3, "scop": "blocks"}},
 ]
 
 
-@pytest.mark.parametrize(("sections", "place", "nearest"), UNKNOWN)
-def test_unknown_keys_are_refused_with_the_nearest_known(sections, place, nearest):
-    with pytest.raises(UnknownNameError, match=f"No {place}") as refusal:
+@pytest.mark.parametrize("sections", UNKNOWN)
+def test_unknown_keys_are_refused_with_the_nearest_known(sections):
+    with refused(UnknownNameError):
         job(**sections)
-    assert f"did you mean {nearest!r}?" in refusal.value.fix
 
 
 WRONG = [
-    ({"k": 1}, r"k = 1\..*\n.*at least 2"),
-    ({"k": 0}, r"k = 0\."),
-    ({"k": 3.0}, "privacy.k is 3.0: write a whole number"),
-    ({"k": "3"}, "privacy.k is '3'"),
-    ({"k": True}, "privacy.k is True"),
-    ({"aggregation": {"delta": 0.2}}, r"\[aggregation\] names no method"),
-    ({"aggregation": {"method": "p3m", "delta": -1}}, "delta is -1"),
-    ({"aggregation": {"method": "p3m", "importance": "a"}}, "importance is 'a'"),
-    ({"aggregation": {"method": "p3m", "delta": {"relativ": 1}}}, "relative = r"),
-    ({"aggregation": {"method": "p3m", "alpha": 1.1}}, "alpha is 1.1"),
-    ({"aggregation": {"method": "p3m", "time_limit": 0}}, "time_limit is 0"),
-    ({"aggregation": {"method": "median", "keep": "variance"}}, "keep"),
-    ({"partition": {"method": "cbfs", "ending": "3k"}}, "ending"),
-    ({"partition": {"method": "mdav", "ending": "2k"}}, "ending is '2k'"),
-    ({"partition": {"method": "mhm", "order": "xyz"}}, "order is 'xyz'"),
-    ({"partition": {"method": "projection", "axis": "x"}}, "axis is 'x'"),
-    ({"partition": {"method": "univariate", "cost": "x"}}, "cost is 'x'"),
-    ({"partition": {"method": "univariate", "time_limit": 0}}, "time_limit is 0"),
-    ({"partition": {"time_limit": "2"}}, r"\[partition\] time_limit is '2'"),
-    (
-        {"partition": {"method": "optimal", "time_limit": True}},
-        r"\] time_limit is True",
-    ),
-    ({"partition": {"method": "optimal", "gap_tol": 1.0}}, "gap_tol is 1.0: .* below"),
-    (
-        {"partition": {"method": "optimal", "gap_tol": -0.1}},
-        "gap_tol is -0.1: .* of at",
-    ),
-    ({"partition": {"method": "optimal", "gap_tol": "0"}}, "gap_tol is '0': .* number"),
-    ({"partition": {"method": "blocked", "block_size": 6.0}}, r"\] block_size is 6.0"),
-    (
-        {"partition": {"method": "blocked", "block_size": 3}},
-        r"\] block_size = 3, and",
-    ),
-    (
-        {"partition": {"method": "local_search", "time_limit": 1, "effort": "best"}},
-        r"\[partition\] effort = 'best' and time_limit are both set",
-    ),
-    (
-        {"partition": {"method": "optimal", "solver": "lagrangian"}},
-        r"\[partition\] solver",
-    ),
-    ({"partition": {"method": "optimal", "solver": "hihgs"}}, "mean 'highs'"),
-    (
-        {"aggregation": {"method": "p3m", "solver": "ipoptt"}},
-        r"\[aggregation\] solver.*mean 'ipopt'",
-    ),
-    (
-        {"aggregation": {"method": "satisfaction", "solver": "highs"}},
-        "does not take problems of class MINLP.*choose one of lagrangian",
-    ),
-    (
-        {"partition": {"method": "individual_ranking", "solver": "dinamic"}},
-        r"\[partition\] solver.*mean 'dynamic'",
-    ),
-    (
-        {"partition": {"method": "univariate", "solver": "uno"}},
-        "does not take problems of class LP",
-    ),
-    (
-        {
-            "privacy": {
-                "k": 3,
-                "t": 0.2,
-                "repair": {"method": "swap", "solver": "hihgs"},
-            }
-        },
-        r"\[privacy\] solver.*mean 'highs'",
-    ),
-    ({"privacy": {"k": 3, "scope": "block"}}, "scope is 'block'.*'blocks'"),
-    ({"input": {"separator": ";;"}}, "separator is ';;'"),
-    ({"input": {"decimal": ";"}}, "decimal is ';'"),
-    ({"output": {"shuffle": "yes"}}, "shuffle is 'yes'"),
-    ({"roles": {"quasi-identifier": []}}, "quasi-identifier is empty"),
-    ({"output": {"shuffle": False, "seed": 1}}, "seed is given, but shuffle is false"),
-    ({"input": {"separator": ",", "decimal": ","}}, "are the same"),
-    ({"input": {"separator": '"'}}, "separator is"),
-    ({"aggregation": {"method": "p3m", "delta": "0.1"}}, "delta is '0.1'"),
-    ({"aggregation": {"method": "p3m", "importance": True}}, "importance is True"),
-    ({"aggregation": {"method": "p3m", "alpha": "0.5"}}, "alpha is '0.5'"),
-    ({"aggregation": {"method": "p3m", "time_limit": float("inf")}}, "time_limit is"),
-    ({"aggregation": {"method": "p3m", "delta": {"colum": "a"}}}, r"\['colum'\]"),
-    (
-        {"roles": {"quasi-identifier": "age"}},
-        "quasi-identifier is 'age'.*write a list of names",
-    ),
+    {"k": 1},
+    {"k": 0},
+    {"k": 3.0},
+    {"k": "3"},
+    {"k": True},
+    {"aggregation": {"delta": 0.2}},
+    {"aggregation": {"method": "p3m", "delta": -1}},
+    {"aggregation": {"method": "p3m", "importance": "a"}},
+    {"aggregation": {"method": "p3m", "delta": {"relativ": 1}}},
+    {"aggregation": {"method": "p3m", "alpha": 1.1}},
+    {"aggregation": {"method": "p3m", "time_limit": 0}},
+    {"aggregation": {"method": "median", "keep": "variance"}},
+    {"partition": {"method": "cbfs", "ending": "3k"}},
+    {"partition": {"method": "mdav", "ending": "2k"}},
+    {"partition": {"method": "mhm", "order": "xyz"}},
+    {"partition": {"method": "projection", "axis": "x"}},
+    {"partition": {"method": "univariate", "cost": "x"}},
+    {"partition": {"method": "univariate", "time_limit": 0}},
+    {"partition": {"time_limit": "2"}},
+    {"partition": {"method": "optimal", "time_limit": True}},
+    {"partition": {"method": "optimal", "gap_tol": 1.0}},
+    {"partition": {"method": "optimal", "gap_tol": -0.1}},
+    {"partition": {"method": "optimal", "gap_tol": "0"}},
+    {"partition": {"method": "blocked", "block_size": 6.0}},
+    {"partition": {"method": "blocked", "block_size": 3}},
+    {"partition": {"method": "local_search", "time_limit": 1, "effort": "best"}},
+    {"partition": {"method": "optimal", "solver": "lagrangian"}},
+    {"partition": {"method": "optimal", "solver": "hihgs"}},
+    {"aggregation": {"method": "p3m", "solver": "ipoptt"}},
+    {"aggregation": {"method": "satisfaction", "solver": "highs"}},
+    {"partition": {"method": "individual_ranking", "solver": "dinamic"}},
+    {"partition": {"method": "univariate", "solver": "uno"}},
+    {
+        "privacy": {
+            "k": 3,
+            "t": 0.2,
+            "repair": {"method": "swap", "solver": "hihgs"},
+        }
+    },
+    {"privacy": {"k": 3, "scope": "block"}},
+    {"input": {"separator": ";;"}},
+    {"input": {"decimal": ";"}},
+    {"output": {"shuffle": "yes"}},
+    {"roles": {"quasi-identifier": []}},
+    {"output": {"shuffle": False, "seed": 1}},
+    {"input": {"separator": ",", "decimal": ","}},
+    {"input": {"separator": '"'}},
+    {"aggregation": {"method": "p3m", "delta": "0.1"}},
+    {"aggregation": {"method": "p3m", "importance": True}},
+    {"aggregation": {"method": "p3m", "alpha": "0.5"}},
+    {"aggregation": {"method": "p3m", "time_limit": float("inf")}},
+    {"aggregation": {"method": "p3m", "delta": {"colum": "a"}}},
+    {"roles": {"quasi-identifier": "age"}},
 ]
 
 
-@pytest.mark.parametrize(("sections", "message"), WRONG)
-def test_values_out_of_range_are_refused(sections, message):
-    with pytest.raises(JobError, match=f"(?s){message}") as refusal:
+@pytest.mark.parametrize("sections", WRONG)
+def test_values_out_of_range_are_refused(sections):
+    with refused(JobError) as refusal:
         job(**sections)
     assert refusal.value.fix
 
 
 BLOCKS = r"blocks of names \[\[\"NAME\", ...\], ...\], or \{ correlation = r \}"
 NO_ATTRIBUTES = [
-    (3, "3"),
-    (["age", "income"], "a list"),
-    ([["age", 3]], "a list"),
-    ({"corelation": 0.5}, r"a table with the keys \['corelation'\]"),
-    ({"correlation": 0.5, "least": 1}, r"\['correlation', 'least'\]"),
+    3,
+    ["age", "income"],
+    [["age", 3]],
+    {"corelation": 0.5},
+    {"correlation": 0.5, "least": 1},
 ]
 
 
-@pytest.mark.parametrize(("attributes", "message"), NO_ATTRIBUTES)
-def test_what_is_no_way_to_group_attributes_is_refused(attributes, message):
-    with pytest.raises(
-        JobError, match=f"(?s)partition.attributes is .*{message}.*{BLOCKS}"
-    ):
+@pytest.mark.parametrize("attributes", NO_ATTRIBUTES)
+def test_what_is_no_way_to_group_attributes_is_refused(attributes):
+    with refused(JobError):
         job(partition={"method": "mdav", "attributes": attributes})
 
 
@@ -231,7 +178,7 @@ def test_a_correlation_out_of_range_is_named(least):
 
 
 def test_individual_ranking_has_no_choice_of_attributes():
-    with pytest.raises(JobError, match="'individual_ranking' takes no attributes"):
+    with refused(JobError, "'individual_ranking'"):
         job(partition={"method": "individual_ranking", "attributes": "together"})
 
 
@@ -277,27 +224,27 @@ def test_blocks_in_a_file(tmp_path):
 
 
 def test_sections_that_must_be_there():
-    with pytest.raises(JobError, match="roles is missing; privacy is missing"):
+    with refused(JobError):
         Job()
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [("k = ", "is not a TOML file"), ("[privacy]\nk = 3", "roles is missing")],
+    "text",
+    ["k = ", "[privacy]\nk = 3"],
 )
-def test_unusable_files_are_refused(tmp_path, text, message):
-    with pytest.raises(JobError, match=message):
+def test_unusable_files_are_refused(tmp_path, text):
+    with refused(JobError):
         read(tmp_path, text)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(JobError, match=r"No such file.*\n.*aggopt init"):
+    with refused(JobError):
         Job.read(tmp_path / "none.toml")
 
 
 def test_a_column_given_for_a_list_of_names_is_not_quoted():
     names = pd.Series(["Ms Secret", "Mr Secret"])
-    with pytest.raises(JobError, match="identifier is a Series") as refusal:
+    with refused(JobError) as refusal:
         job(roles={**ROLES, "identifier": names})
     assert "Secret" not in str(refusal.value)
 
@@ -319,6 +266,6 @@ def test_a_solver_that_is_not_installed_is_no_fault_of_the_job():
 
 
 def test_numbers_in_the_place_of_names_do_not_make_a_list_empty():
-    with pytest.raises(JobError, match=r"identifier\.0 is 0: write text") as no:
+    with refused(JobError) as no:
         Job(roles={"quasi-identifier": [0, 1]}, privacy={"k": 3})
     assert "is empty" not in str(no.value)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import ROLES, people, smallest, wide, wide_job
 
 import aggopt
@@ -35,18 +36,18 @@ def test_what_is_recommended(n, d, k, seconds, method):
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "said"),
+    ("asked", "error"),
     [
-        ((0, 2, 1), JobError, "n = 0"),
-        ((9, 2.5, 1), JobError, "d = 2.5"),
-        ((9, 2, 10), InfeasibleInputError, "only 9 records"),
-        ((9, 2, 3, -1), JobError, "time_limit = -1"),
-        ((9, 2, 3, float("nan")), JobError, "time_limit = nan"),
-        ((9, 2, 3, True), JobError, "time_limit = True"),
+        ((0, 2, 1), JobError),
+        ((9, 2.5, 1), JobError),
+        ((9, 2, 10), InfeasibleInputError),
+        ((9, 2, 3, -1), JobError),
+        ((9, 2, 3, float("nan")), JobError),
+        ((9, 2, 3, True), JobError),
     ],
 )
-def test_what_cannot_be_recommended_for(asked, error, said):
-    with pytest.raises(error, match=said):
+def test_what_cannot_be_recommended_for(asked, error):
+    with refused(error):
         recommend(*asked)
 
 
@@ -145,5 +146,5 @@ def test_a_time_limit_that_the_chosen_method_does_not_need_are_mentioned():
 
 
 def test_what_the_chosen_method_does_not_know_is_refused():
-    with pytest.raises(JobError, match="ending"):
+    with refused(JobError, "ending"):
         Job(roles=ROLES, privacy={"k": 3}, partition={"ending": "3k"})

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reading import Reader
+from refusals import refused
 
 import aggopt
 from aggopt import measure
@@ -128,9 +129,9 @@ def test_chance_of_intervals_is_among_records_that_share_what_is_known(seed) -> 
 
 
 def test_known_columns_have_an_entry_for_each_record() -> None:
-    with pytest.raises(TableError, match="known has 1 records"):
+    with refused(TableError):
         measure.dld([[0.0], [1.0]], [[0.0], [1.0]], known=["north"])
-    with pytest.raises(TableError, match="units has 3 records"):
+    with refused(TableError):
         measure.assess([[0.0], [1.0]], [[0.0], [1.0]], units=[1, 2, 3])
 
 
@@ -256,7 +257,7 @@ def test_attributes_of_units_are_masked_whatever_their_unit() -> None:
     """No column is of units and published as it is: those that are named are masked."""
     frame, sections, _ = drawn_of_units(1)
     unmasked = {**sections["roles"], "quasi-identifier": ["a", "b"], "other": ["c"]}
-    with pytest.raises(AggoptError, match="quasi-identifier"):
+    with refused(AggoptError, "quasi-identifier"):
         aggopt.mask(frame, aggopt.Job(**{**sections, "roles": unmasked}))
 
 

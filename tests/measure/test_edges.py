@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from measure.registry import MEASURES, Measure
+from refusals import refused
 
 from aggopt import measure
 from aggopt.core import memory
@@ -268,7 +269,7 @@ def test_a_table_that_cannot_be_measured_is_called_what_it_is() -> None:
 
 
 def test_what_is_too_far_away_is_refused_and_warns_of_nothing() -> None:
-    with pytest.raises(TableError, match="more than a float can hold"):
+    with refused(TableError):
         Pair.of([[0.0], [1e-3]], [[1e308], [-1e308]])
 
 

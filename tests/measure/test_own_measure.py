@@ -1,11 +1,11 @@
 """A measure of the user's: one finite number beside those of the package."""
 
-import re
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -43,24 +43,22 @@ def test_values_that_are_numbers_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    "value",
     [
-        ("4711", "returns something of type str."),
-        (None, "returns something of type NoneType."),
-        (True, "returns something of type bool."),
-        (np.array([1.0, 2.0]), "returns something of type ndarray."),
-        (float("nan"), "returns a number that is not finite."),
-        (-np.inf, "returns a number that is not finite."),
+        "4711",
+        None,
+        True,
+        np.array([1.0, 2.0]),
+        float("nan"),
+        -np.inf,
     ],
 )
-def test_what_is_no_number_is_refused(value, said) -> None:
+def test_what_is_no_number_is_refused(value) -> None:
     def odd(original, released):
         return value
 
-    with pytest.raises(JobError) as refused:
+    with refused(JobError):
         assess(X, Y, extra=[odd])
-    assert refused.value.problem == f"The measure odd {said}"
-    assert refused.value.fix == "return one finite number."
 
 
 def needing(original, released, *, width):
@@ -68,33 +66,27 @@ def needing(original, released, *, width):
 
 
 @pytest.mark.parametrize(
-    ("extra", "said"),
+    "extra",
     [
-        ({"il": shift}, "An extra measure is called 'il', which an assessment has"),
-        ({"types": shift}, "An extra measure is called 'types'"),
-        ({"own": shift}, "An extra measure is called 'own'"),
-        ([shift, shift], "An extra measure is called 'shift'"),
-        (["il"], "An extra measure is called 'il'"),
-        ([needing], "needing needs width."),
-        ([lambda original: 1.0], "does not take original, released"),
-        ([3], "No measure is called '3'"),
-        (["shfit"], "No measure is called 'shfit'"),
+        {"il": shift},
+        {"types": shift},
+        {"own": shift},
+        [shift, shift],
+        ["il"],
+        [needing],
+        [lambda original: 1.0],
+        [3],
+        ["shfit"],
     ],
 )
-def test_what_cannot_be_measured_is_refused_before_any_work(extra, said) -> None:
-    with pytest.raises(JobError, match=re.escape(said)):
+def test_what_cannot_be_measured_is_refused_before_any_work(extra) -> None:
+    with refused(JobError):
         assess(X, Y, extra=extra)
 
 
 def test_a_name_that_is_taken_is_refused_with_what_to_do() -> None:
-    with pytest.raises(JobError) as refused:
+    with refused(JobError, "'sl'"):
         assess(X, Y, extra={"sl": shift})
-    assert refused.value.problem == (
-        "An extra measure is called 'sl', which an assessment has already."
-    )
-    assert refused.value.fix == (
-        "give it another name; those of this package are measured anyway."
-    )
 
 
 def large(original, released):
@@ -116,10 +108,10 @@ def odd(original, released):
 def test_a_number_that_cannot_be_converted_is_a_failure_of_the_measure(
     measure, kind
 ) -> None:
-    with pytest.raises(JobError) as refused:
+    with pytest.raises(JobError) as error:
         assess(X, Y, extra=[measure])
-    assert refused.value.problem.startswith(f"{measure.__name__} fails with {kind}")
-    assert "987654" not in str(refused.value)
+    assert error.value.problem.startswith(f"{measure.__name__} fails with {kind}")
+    assert "987654" not in str(error.value)
 
 
 def test_it_gets_copies_of_numbers() -> None:
@@ -170,7 +162,7 @@ def code(tmp_path):
 
 def test_a_job_names_it(code, tmp_path) -> None:
     asked = job(measures={"extra": [f"{code}:gap"]})
-    with pytest.raises(UntrustedCodeError, match=r"\[measures\]"):
+    with refused(UntrustedCodeError, "[measures]"):
         aggopt.mask(people(), asked)
     release = aggopt.mask(people(), asked, trust=[code])
     ((name, value),) = release.measures.own
@@ -204,9 +196,9 @@ def test_a_job_takes_functions_and_leaves_out_what_names_none() -> None:
     assert [name for name, _ in found.measures.own] == ["shift"]
     assert "measures" not in job().model_dump()
     assert job(measures={"extra": []}) == job()
-    with pytest.raises(JobError, match=r"measures\.extra"):
+    with refused(JobError, "measures.extra"):
         job(measures={"extra": 3})
-    with pytest.raises(JobError, match="extra"):
+    with refused(JobError, "extra"):
         job(measures={"extr": []})
-    with pytest.raises(JobError, match="write text"):
+    with refused(JobError, "write text"):
         job(measures={"extra": [3]})

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from aggopt.errors import TableError
 from aggopt.measure import assess_types, types
@@ -93,5 +94,5 @@ def test_what_does_not_vary_has_no_coordinate_and_a_flat_table_one() -> None:
 def test_values_out_of_reach_are_refused_and_the_farthest_is_not() -> None:
     frame = pd.DataFrame({"x": [-1.0, 1.0], "y": [-1.0, 1.0]})
     assert assess_types(frame, frame.assign(x=1e100))["unchanged"]["x"] == 0.0
-    with pytest.raises(TableError, match=r"^'x', 'y': released more than 1e\+100 st"):
+    with refused(TableError, "'x'", "'y'", "100"):
         assess_types(frame, frame.assign(x=1.1e100, y=-1.1e100))

@@ -87,23 +87,14 @@ def test_levels_of_one_category_have_no_products(monkeypatch) -> None:
     assert utility.pmse(one, other).terms == 29
     assert utility.pmse(one, other).pmse < 1e-12
     monkeypatch.setattr(_propensity, "MOST", 28)
-    with refused(
-        "More than 28 terms of order 2, which would take hours.",
-        "pass fewer attributes, or use pmse_tree.",
-        InfeasibleInputError,
-    ):
+    with refused(InfeasibleInputError, "28", "pmse_tree"):
         utility.pmse(one, other)
 
 
 def test_levels_whose_columns_do_not_fit_memory_are_refused(monkeypatch) -> None:
     one = pd.DataFrame({"s": [f"v{i}" for i in range(600)]})
     monkeypatch.setattr(memory, "find_available_memory", lambda: 2**20)
-    with refused(
-        "A comparison of 1200 records in 599 columns needs about 22 MiB of memory, and "
-        "1 MiB are left.",
-        "leave out the categories of most levels; or use a machine with more.",
-        MemoryLimitError,
-    ):
+    with refused(MemoryLimitError, "1200", "599", "22"):
         utility.pmse_tree(one, one)
 
 
@@ -146,17 +137,13 @@ def test_nothing_that_varies_has_no_term() -> None:
 def test_pmse_needs_ten_records_a_term() -> None:
     x = np.random.default_rng(1).normal(size=(20 * EVENTS, 1))
     assert utility.pmse(x[: 2 * EVENTS], x).terms == 2
-    with pytest.raises(InfeasibleInputError) as error:
+    with refused(InfeasibleInputError, "19", "10", "pmse_tree"):
         utility.pmse(x[: 2 * EVENTS - 1], x)
-    assert error.value.problem == (
-        "2 terms of order 2 for 19 records: 10 records per term are needed."
-    )
-    assert error.value.fix == "pass fewer attributes, or use pmse_tree."
 
 
 def test_too_many_terms_are_counted_in_some_of_the_records() -> None:
     x = np.random.default_rng(1).normal(size=(3000, 24))
-    with pytest.raises(InfeasibleInputError, match=r"^At least 324 terms of order 2 "):
+    with refused(InfeasibleInputError, "324"):
         utility.pmse(x, x)
 
 
@@ -167,7 +154,7 @@ def test_the_share_of_the_measures_that_are_done_rises_to_one() -> None:
     assert len(shares) > 4
     assert shares == sorted(set(shares))
     assert shares[-1] == 1.0
-    with pytest.raises(JobError, match="progress is of type int"):
+    with refused(JobError):
         utility.assess(x, x, progress=1)
 
 
@@ -386,14 +373,8 @@ def test_records_that_miss_a_column_of_the_formula_are_left_out() -> None:
 
 
 def test_a_package_that_is_missing_is_named_with_its_extra() -> None:
-    with pytest.raises(JobError) as error:
+    with refused(JobError, "no_such_package", "'aggopt[stats]'"):
         import_package("no_such_package")
-    assert error.value.problem == (
-        "Regressions need the package no_such_package, which is not here."
-    )
-    assert error.value.fix == (
-        "install the extra that holds it: pip install 'aggopt[stats]'."
-    )
 
 
 # --- tables and totals

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from refusals import refused
 
 import aggopt
 from aggopt.errors import InfeasibleInputError, JobError, TableError
@@ -103,21 +104,16 @@ def test_nothing_of_a_record_is_shown():
 
 
 @pytest.mark.parametrize(
-    ("X", "k", "error", "seen"),
+    ("X", "k", "error"),
     [
-        ([[1.0]], 2, InfeasibleInputError, "only 1 records"),
-        ([[1.0]], 0, JobError, "k = 0 is below 1"),
-        (
-            [[1.0, NAN], [2.0, NAN]],
-            1,
-            TableError,
-            r"column\(s\) \[1\] of X are missing",
-        ),
-        ([[1.0, np.inf]], 1, TableError, r"X has infinite entries \(1\)"),
-        ([1.0], 1, TableError, "1 dimension"),
-        ([["a"]], 1, TableError, "not real numbers"),
+        ([[1.0]], 2, InfeasibleInputError),
+        ([[1.0]], 0, JobError),
+        ([[1.0, NAN], [2.0, NAN]], 1, TableError),
+        ([[1.0, np.inf]], 1, TableError),
+        ([1.0], 1, TableError),
+        ([["a"]], 1, TableError),
     ],
 )
-def test_refused(X, k, error, seen):
-    with pytest.raises(error, match=seen):
+def test_refused(X, k, error):
+    with refused(error):
         aggopt.missing.patterns(X, k)

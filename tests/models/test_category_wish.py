@@ -11,6 +11,7 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import missed_by
+from refusals import refused
 
 from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.models import category_wish as model
@@ -130,17 +131,17 @@ def test_groups_that_differ_in_what_is_unmet_are_not_symmetric():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "error", "said"),
+    ("wrong", "error"),
     [
-        ({"budget": -1.0}, JobError, "budget = -1.0"),
-        ({"budget": np.inf}, JobError, "budget = inf"),
-        ({"budget": None}, JobError, "budget = None"),
-        ({"unmet": np.ones((5, 2))}, TableError, "unmet has shape"),
-        ({"unmet": -np.ones((5, 3))}, TableError, "unmet has entries"),
-        ({"slack": np.ones(3)}, TableError, "slack has shape"),
-        ({"shares": "half"}, UnknownNameError, "kind of share"),
+        ({"budget": -1.0}, JobError),
+        ({"budget": np.inf}, JobError),
+        ({"budget": None}, JobError),
+        ({"unmet": np.ones((5, 2))}, TableError),
+        ({"unmet": -np.ones((5, 3))}, TableError),
+        ({"slack": np.ones(3)}, TableError),
+        ({"shares": "half"}, UnknownNameError),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong, error, said):
-    with pytest.raises(error, match=said):
+def test_what_makes_no_sense_is_refused(wrong, error):
+    with refused(error):
         replace(stated(0), **wrong)

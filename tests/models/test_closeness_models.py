@@ -8,6 +8,7 @@ import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
 from programs import missed_by
+from refusals import refused
 
 from aggopt.errors import (
     InfeasibleInputError,
@@ -203,29 +204,29 @@ def test_the_head_states_the_model(model):
 )
 def test_data_shows_no_record_and_a_language_may_be_unknown(model, data):
     assert "array" not in repr(data)
-    with pytest.raises(UnknownNameError, match="did you mean 'cvxpy'"):
+    with refused(UnknownNameError, "'cvxpy'"):
         model.build(data, "cvxpi")
     assert model.build(data, "cvxpy").status is None
 
 
 def test_data_that_states_no_program_is_refused():
-    with pytest.raises(JobError, match="not strictly between"):
+    with refused(JobError, "not strictly between"):
         merging(t=1.0)
-    with pytest.raises(UnknownNameError, match="did you mean 'any'"):
+    with refused(UnknownNameError, "'any'"):
         merging(shares="an")
-    with pytest.raises(InfeasibleInputError, match="too many to assign"):
+    with refused(InfeasibleInputError):
         assigning(n=31)
-    with pytest.raises(JobError, match="from 1 to 12"):
+    with refused(JobError, "12"):
         bounding(pieces=0)
-    with pytest.raises(TableError, match="in each row"):
+    with refused(TableError, "in each row"):
         bound.Data(np.zeros((3, 1)), np.zeros(2), 0.1)
     data = merging()
     same = (data.x, data.labels, data.ordered, 0.2, 3)
-    with pytest.raises(JobError, match="twice in one"):
+    with refused(JobError, "twice in one"):
         merge.Data(*same, np.zeros(7, int), np.array([0, 1, 2, 3, 4, 5, 5]))
-    with pytest.raises(JobError, match="not numbered"):
+    with refused(JobError, "not numbered"):
         merge.Data(*same, data.column[::-1], data.group)
-    with pytest.raises(JobError, match="not proposed"):
+    with refused(JobError, "not proposed"):
         merge.point(data, np.array([0] * 8 + [1] * 4))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt import models
 from aggopt.checks import parametrize_with_checks
@@ -38,18 +39,17 @@ def test_the_largest_violation_is_the_worst_and_never_below_0():
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    "name",
     [
-        ("p3m", "x is not standardised"),
-        ("set_partition", "x has missing or infinite entries (column 0: 1)"),
-        ("closeness_merge", "x has missing or infinite entries (column 0: 1)"),
-        ("closeness_assign", "x has missing or infinite entries (column 0: 1)"),
+        "p3m",
+        "set_partition",
+        "closeness_merge",
+        "closeness_assign",
     ],
 )
-def test_missing_values_are_refused_by_the_data_of_a_model(name, says):
+def test_missing_values_are_refused_by_the_data_of_a_model(name):
     data = MODELS[name].example()
     holed = data.x.copy()
     holed.flat[0] = np.nan
-    with pytest.raises(TableError) as refused:
+    with refused(TableError):
         replace(data, x=holed)
-    assert says in refused.value.problem

@@ -10,6 +10,7 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import missed_by
+from refusals import refused
 
 from aggopt.errors import (
     AggoptError,
@@ -158,7 +159,7 @@ def test_a_category_of_infinite_loss_is_not_published():
         found = model.categories(problem, barred)
         assert (found > 0).all()
         assert found[0] == 2
-    with pytest.raises(JobError, match="may not publish"):
+    with refused(JobError, "may not publish"):
         model.point(barred, np.zeros(5, int))
 
 
@@ -166,30 +167,26 @@ GOOD = {"loss": np.ones((2, 3)), "weights": np.ones((1, 2)), "counts": np.ones((
 
 
 @pytest.mark.parametrize(
-    ("wrong", "error", "said"),
+    ("wrong", "error"),
     [
-        ({}, JobError, "Neither slack nor price"),
-        ({"slack": np.ones((1, 3)), "price": 1.0}, JobError, "Both slack and price"),
-        ({"price": 0.0}, JobError, "price = 0.0"),
-        ({"price": np.inf}, JobError, "price = inf"),
-        ({"price": True}, JobError, "price = True"),
-        ({"price": 1.0, "shares": "half"}, UnknownNameError, "kind of share"),
-        ({"price": 1.0, "loss": np.ones(3)}, TableError, "loss has shape"),
-        ({"price": 1.0, "loss": -np.ones((2, 3))}, TableError, "loss has entries"),
-        ({"price": 1.0, "weights": np.ones((2, 1))}, TableError, "weights has shape"),
-        ({"price": 1.0, "weights": np.full((1, 2), np.inf)}, TableError, "weights has"),
-        ({"price": 1.0, "counts": np.ones((1, 2))}, TableError, "counts has shape"),
-        ({"price": 1.0, "counts": np.full((1, 3), np.nan)}, TableError, "counts has"),
-        ({"slack": np.ones(3)}, TableError, "slack has shape"),
-        ({"slack": -np.ones((1, 3))}, TableError, "slack has entries"),
-        (
-            {"price": 1.0, "loss": np.full((2, 3), np.inf)},
-            InfeasibleInputError,
-            "may publish no category",
-        ),
+        ({}, JobError),
+        ({"slack": np.ones((1, 3)), "price": 1.0}, JobError),
+        ({"price": 0.0}, JobError),
+        ({"price": np.inf}, JobError),
+        ({"price": True}, JobError),
+        ({"price": 1.0, "shares": "half"}, UnknownNameError),
+        ({"price": 1.0, "loss": np.ones(3)}, TableError),
+        ({"price": 1.0, "loss": -np.ones((2, 3))}, TableError),
+        ({"price": 1.0, "weights": np.ones((2, 1))}, TableError),
+        ({"price": 1.0, "weights": np.full((1, 2), np.inf)}, TableError),
+        ({"price": 1.0, "counts": np.ones((1, 2))}, TableError),
+        ({"price": 1.0, "counts": np.full((1, 3), np.nan)}, TableError),
+        ({"slack": np.ones(3)}, TableError),
+        ({"slack": -np.ones((1, 3))}, TableError),
+        ({"price": 1.0, "loss": np.full((2, 3), np.inf)}, InfeasibleInputError),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong, error, said):
-    with pytest.raises(error, match=said) as refused:
+def test_what_makes_no_sense_is_refused(wrong, error):
+    with refused(error) as error:
         model.Data(**(GOOD | wrong))
-    assert isinstance(refused.value, AggoptError)
+    assert isinstance(error.value, AggoptError)

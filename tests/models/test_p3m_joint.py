@@ -7,6 +7,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from joint_instances import beside, circle, instance
+from refusals import refused
 
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models import p3m
@@ -108,21 +109,21 @@ def changed(**fields):
 
 
 @pytest.mark.parametrize(
-    ("fields", "error", "message"),
+    ("fields", "error"),
     [
-        ({"Z": instance(0).Z * 2}, TableError, "not standardised"),
-        ({"labels": np.arange(14) // 7}, InfeasibleInputError, "2 group.*rank 2: 3 gr"),
-        ({"y": np.arange(14.0)}, TableError, "^y is not standardised"),
-        ({"y": np.full(14, np.nan)}, TableError, "^y is not standardised"),
-        ({"y": instance(0).Z[:, 0]}, InfeasibleInputError, "within groups, of which"),
-        ({"alpha": 1.5}, JobError, "Attribute 0 of those that vary: alpha = 1.5"),
-        ({"delta": np.full((14, 2), -0.1)}, JobError, "negative"),
-        ({"importance": np.full((14, 2), 1.1)}, JobError, r"outside \[0, 1\]"),
-        ({"importance": np.ones((14, 2))}, InfeasibleInputError, "contradict"),
+        ({"Z": instance(0).Z * 2}, TableError),
+        ({"labels": np.arange(14) // 7}, InfeasibleInputError),
+        ({"y": np.arange(14.0)}, TableError),
+        ({"y": np.full(14, np.nan)}, TableError),
+        ({"y": instance(0).Z[:, 0]}, InfeasibleInputError),
+        ({"alpha": 1.5}, JobError),
+        ({"delta": np.full((14, 2), -0.1)}, JobError),
+        ({"importance": np.full((14, 2), 1.1)}, JobError),
+        ({"importance": np.ones((14, 2))}, InfeasibleInputError),
     ],
 )
-def test_data_that_states_no_program_is_refused(fields, error, message):
-    with pytest.raises(error, match=message):
+def test_data_that_states_no_program_is_refused(fields, error):
+    with refused(error):
         model.Data(**changed(**fields))
 
 

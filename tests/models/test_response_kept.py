@@ -5,6 +5,7 @@ import pyomo.environ as pyo
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.optimize import minimize
 
 from aggopt.errors import InfeasibleInputError
@@ -152,7 +153,7 @@ def test_one_group_more_is_needed_than_without_a_response():
     rng = np.random.default_rng(5)
     Z = standardised(rng.normal(size=(24, 2)))
     y = standardised(np.repeat(rng.normal(size=8), 3) + 0.01 * rng.normal(size=24))
-    with pytest.raises(InfeasibleInputError, match=r"^3 groups .* rank 2: 4 or more"):
+    with refused(InfeasibleInputError):
         model.Data(Z, np.arange(24) // 8, y=y)
     data = model.Data(Z, np.arange(24) // 6, y=y)
     assert abs(by_hand(data, solved(data)[0])).max() < 1e-11

@@ -7,6 +7,7 @@ import pytest
 from conftest import require_solver
 from partition import exact
 from programs import missed_by
+from refusals import refused
 
 from aggopt.errors import (
     InfeasibleInputError,
@@ -141,24 +142,24 @@ def test_printing_the_data_shows_no_value():
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
+    ("change", "error"),
     [
-        ({"x": np.array([2.0, 1.0])}, TableError, "x is not sorted"),
-        ({"x": np.array([1.0, np.nan])}, TableError, "x is not sorted"),
-        ({"x": np.array([[1.0, 2.0]])}, TableError, "x is not sorted"),
-        ({"x": np.array([-1.7e308, 1.7e308])}, TableError, "span more than a float"),
-        ({"k": 3}, InfeasibleInputError, "choose k from 1 to 2"),
-        ({"k": 1.5}, JobError, "k must be a whole number"),
-        ({"cost": "mse"}, UnknownNameError, "did you mean 'sse'"),
-        ({"centroids": "integers"}, UnknownNameError, "did you mean 'integer'"),
-        ({"cost": "maxdist", "centroids": "integer"}, JobError, "do not go with"),
+        ({"x": np.array([2.0, 1.0])}, TableError),
+        ({"x": np.array([1.0, np.nan])}, TableError),
+        ({"x": np.array([[1.0, 2.0]])}, TableError),
+        ({"x": np.array([-1.7e308, 1.7e308])}, TableError),
+        ({"k": 3}, InfeasibleInputError),
+        ({"k": 1.5}, JobError),
+        ({"cost": "mse"}, UnknownNameError),
+        ({"centroids": "integers"}, UnknownNameError),
+        ({"cost": "maxdist", "centroids": "integer"}, JobError),
     ],
 )
-def test_data_that_states_no_program_is_refused(change, error, message):
-    with pytest.raises(error, match=message):
+def test_data_that_states_no_program_is_refused(change, error):
+    with refused(error):
         model.Data(**({"x": np.array([1.0, 2.0]), "k": 1} | change))
 
 
 def test_an_unknown_language_is_refused():
-    with pytest.raises(UnknownNameError, match="did you mean 'cvxpy'"):
+    with refused(UnknownNameError, "'cvxpy'"):
         model.build(instance(), "cvxpi")

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import wave_groups as model
@@ -117,9 +118,9 @@ def test_an_objective_is_at_least_the_loss_that_places_add() -> None:
 
 def test_data_that_fit_nothing_are_refused() -> None:
     data = model.example()
-    with pytest.raises(JobError, match="There are 6 centroids"):
+    with refused(JobError):
         model.Data(data.c, data.s[:5], data.a, data.k, data.moving)
-    with pytest.raises(JobError, match="There are 6 centroids"):
+    with refused(JobError):
         model.Data(data.c, data.s, data.a, data.k, data.moving, None, data.a[:5] > 0)
-    with pytest.raises(InfeasibleInputError, match="fewer than k = 5 in a cell"):
+    with refused(InfeasibleInputError, "k = 5"):
         model.Data(data.c, data.s, data.a, 5, data.moving)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joint_instances import instance as joint
 from joint_instances import of_model
+from refusals import refused
 from shift_instances import MODELS, instance
 
 from aggopt.checks import _model as declared
@@ -97,18 +98,18 @@ def test_one_bound_is_refused_where_no_vertex_has_the_variance(sizes, lower) -> 
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "error", "says"),
+    ("lower", "upper", "error"),
     [
-        (1.0, 1.0, JobError, "A lower bound is not below its upper bound."),
-        (np.nan, 1.0, JobError, "A lower bound is not below its upper bound."),
-        (0.1, 2.0, InfeasibleInputError, "The mean of the originals is outside"),
-        (-2.0, -0.1, InfeasibleInputError, "The mean of the originals is outside"),
-        (0.0, 5.0, InfeasibleInputError, "No 20 centroids within the bounds"),
-        (-1.0, 0.99, InfeasibleInputError, "No 20 centroids within the bounds"),
+        (1.0, 1.0, JobError),
+        (np.nan, 1.0, JobError),
+        (0.1, 2.0, InfeasibleInputError),
+        (-2.0, -0.1, InfeasibleInputError),
+        (0.0, 5.0, InfeasibleInputError),
+        (-1.0, 0.99, InfeasibleInputError),
     ],
 )
-def test_bounds_that_leave_no_values_are_refused(lower, upper, error, says) -> None:
-    with pytest.raises(error, match=says):
+def test_bounds_that_leave_no_values_are_refused(lower, upper, error) -> None:
+    with refused(error):
         require_variance_range(np.ones(20), lower, upper)
     require_variance_range(np.ones(20), -1.0, 1.0)
 
@@ -186,10 +187,8 @@ def test_a_least_distance_leaves_intervals_within_the_bounds() -> None:
 
 @pytest.mark.parametrize("model", [p3m, p3m_onesided])
 def test_demands_that_leave_no_value_within_are_refused_by_groups(model) -> None:
-    with pytest.raises(InfeasibleInputError) as refused:
+    with refused(InfeasibleInputError):
         demanding(model, -1.5, 1.5, delta=3.5)
-    assert "no value within the bounds" in refused.value.problem
-    assert "groups 0." in refused.value.problem
 
 
 def test_bounds_of_each_attribute_go_to_its_own_program() -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.errors import (
     InfeasibleInputError,
@@ -46,7 +47,7 @@ def test_every_block_has_k_records_in_each_group(k):
 def test_settings_reach_the_method():
     labels = in_blocks(X, 3, [[0, 1], [2, 3]], method="mdav", ending="nearest")
     assert (labels[:, 0] == mdav(X[:, :2], 3, ending="nearest")).all()
-    with pytest.raises(UnknownNameError, match="ending"):
+    with refused(UnknownNameError, "ending"):
         in_blocks(X, 3, [[0, 1], [2, 3]], ending="2k")
 
 
@@ -55,7 +56,7 @@ def test_univariate_partitions_blocks_of_one(method):
     labels = in_blocks(X, 3, [[0], [1], [2], [3]], method=method, cost="sae")
     for j in range(4):
         assert (labels[:, j] == univariate(X[:, j], 3, cost="sae")).all()
-    with pytest.raises(JobError, match="takes one attribute, and a block has 2"):
+    with refused(JobError):
         in_blocks(X, 3, [[0, 1], [2], [3]], method=method)
 
 
@@ -66,7 +67,7 @@ def test_a_function_of_the_users_own_partitions():
     labels = in_blocks(X, 3, [[1], [0, 2, 3]], method=halves, by=-1)
     assert labels[X[:, 1].argmax(), 1] == 0
     assert labels[X[:, 0].argmin(), 2] == 1
-    with pytest.raises(JobError, match="labels have shape"):
+    with refused(JobError, "labels have shape"):
         in_blocks(X, 3, [[0, 1], [2, 3]], method=lambda X, k: X)
 
 
@@ -86,34 +87,34 @@ def test_progress_is_that_of_the_whole():
 
 
 @pytest.mark.parametrize(
-    ("blocks", "message"),
+    "blocks",
     [
-        ([[0, 1], [2]], "leave out 3"),
-        ([[0, 1], [1, 2, 3]], "name more than once 1"),
-        ([[0, 0, 1, 2, 3]], "name more than once 0"),
-        ([[0, 1, 2, 3, 4]], "name an unknown column 4"),
-        ([[-1, 0, 1, 2]], r"leave out 3; they name an unknown column -1"),
-        ([[0, 1, 2, 3], []], "include an empty one"),
-        ([], "leave out 0, 1, 2, 3"),
-        ([0, 1, 2, 3], "are not lists of column positions"),
-        (["age"], "are not lists of column positions"),
-        ([[0.0, 1.0], [2.0, 3.0]], "are not lists of column positions"),
-        ([[True, False], [2, 3]], "are not lists of column positions"),
-        (None, "are not lists of column positions"),
+        [[0, 1], [2]],
+        [[0, 1], [1, 2, 3]],
+        [[0, 0, 1, 2, 3]],
+        [[0, 1, 2, 3, 4]],
+        [[-1, 0, 1, 2]],
+        [[0, 1, 2, 3], []],
+        [],
+        [0, 1, 2, 3],
+        ["age"],
+        [[0.0, 1.0], [2.0, 3.0]],
+        [[True, False], [2, 3]],
+        None,
     ],
 )
-def test_blocks_that_do_not_cover_the_columns_are_refused(blocks, message):
-    with pytest.raises(JobError, match=message) as refusal:
+def test_blocks_that_do_not_cover_the_columns_are_refused(blocks):
+    with refused(JobError) as refusal:
         in_blocks(X, 3, blocks)
     assert refusal.value.fix
 
 
 def test_what_else_is_refused():
-    with pytest.raises(UnknownNameError, match="did you mean 'mdav'"):
+    with refused(UnknownNameError, "'mdav'"):
         in_blocks(X, 3, [[0, 1, 2, 3]], method="mdva")
-    with pytest.raises(InfeasibleInputError, match="only 41 records"):
+    with refused(InfeasibleInputError, "41"):
         in_blocks(X, 42, [[0, 1], [2, 3]])
-    with pytest.raises(TableError, match=r"1 dimension\(s\)"):
+    with refused(TableError, "1 dimension(s)"):
         in_blocks(X[:, 0], 3, [[0]])
 
 
@@ -179,11 +180,11 @@ def test_constant_attributes_alone_stand_alone():
 
 @pytest.mark.parametrize("least", [-0.1, 1.1, float("nan"), "0.5", None, True])
 def test_a_correlation_that_is_none_is_refused(least):
-    with pytest.raises(JobError, match=r"from 0 to 1"):
+    with refused(JobError):
         correlated_blocks(X, least)
 
 
 def test_a_method_of_the_user_s_own_that_breaks_k_is_refused():
     X = np.arange(12.0).reshape(6, 2)
-    with pytest.raises(PrivacyError, match="made a group of 1, but k = 2"):
+    with refused(PrivacyError, "k = 2"):
         in_blocks(X, 2, [[0], [1]], method=lambda X, k: np.arange(len(X)))

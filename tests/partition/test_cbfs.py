@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.errors import UnknownNameError
 from aggopt.partition import cbfs
@@ -24,5 +25,5 @@ def test_each_record_left_joins_the_nearest_centroid() -> None:
 
 
 def test_unknown_scale_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match=r"did you mean 'none'\?"):
+    with refused(UnknownNameError, "'none'"):
         cbfs([[1.0], [2.0]], 1, scale="non")

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from partition import reference_closeness as slow
 from partition.test_published import FOLDER
+from refusals import refused
 
 from aggopt import datasets
 from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
@@ -63,26 +64,22 @@ def test_strata_use_up_every_record(n) -> None:
 
 @pytest.mark.parametrize("f", CLOSE)
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
+    ("change", "error"),
     [
-        ({"t": 0}, JobError, "t = 0 is not strictly between 0 and 1"),
-        ({"t": 1}, JobError, "t = 1 is not strictly between 0 and 1"),
-        ({"k": 62}, InfeasibleInputError, "To fix: choose k from 1 to 61"),
-        ({"confidential": Y[:60]}, TableError, r"shape \(60,\), but there are 61"),
-        ({"confidential": Y[:0]}, TableError, r"shape \(0,\), but there are 61"),
-        ({"confidential": np.where(Y > 1, np.nan, Y)}, TableError, "To fix: remove"),
-        (
-            {"confidential": ["secret"] * 61},
-            TableError,
-            "To fix: recode them as numbers",
-        ),
-        ({"bins": "equal"}, JobError, 'To fix: write bins = "distinct"'),
-        ({"scale": "zz"}, UnknownNameError, "did you mean 'z'"),
+        ({"t": 0}, JobError),
+        ({"t": 1}, JobError),
+        ({"k": 62}, InfeasibleInputError),
+        ({"confidential": Y[:60]}, TableError),
+        ({"confidential": Y[:0]}, TableError),
+        ({"confidential": np.where(Y > 1, np.nan, Y)}, TableError),
+        ({"confidential": ["secret"] * 61}, TableError),
+        ({"bins": "equal"}, JobError),
+        ({"scale": "zz"}, UnknownNameError),
     ],
 )
-def test_refusals(f, change, error, message) -> None:
+def test_refusals(f, change, error) -> None:
     asked = {"X": X, "confidential": Y, "k": 3, "t": 0.2, **change}
-    with pytest.raises(error, match=message) as caught:
+    with refused(error) as caught:
         f(**asked)
     assert "secret" not in str(caught.value)
 
@@ -97,7 +94,7 @@ def test_holes_are_refused_and_objects_are_numbers(f) -> None:
     ):
         with pytest.raises(TableError, match=f"{(Y > 1).sum()} confidential values"):
             f(X, values, 3, 0.2)
-    with pytest.raises(TableError, match="but there are 61 records"):
+    with refused(TableError, "61"):
         f(X, [[1.0], [1.0, 2.0]], 3, 0.2)
     same = f(X, Y, 3, 0.2)
     for values in (Y.astype(object), pl.Series(Y), pd.DataFrame({"wage": Y})):
@@ -113,23 +110,23 @@ def test_a_constant_attribute_warns(f) -> None:
 
 @pytest.mark.parametrize("f", [anonymity_first, closeness_first])
 def test_several_attributes_are_for_merging(f) -> None:
-    with pytest.raises(JobError, match="To fix: pass one, or use merge_until_close"):
+    with refused(JobError, "merge_until_close"):
         f(X, np.stack([Y, Y], axis=1), 3, 0.2)
 
 
 def test_a_start_that_breaks_k_is_refused() -> None:
-    with pytest.raises(JobError, match="initial made a group of 2 records, and k is 3"):
+    with refused(JobError):
         merge_until_close(X, Y, 3, 0.2, initial=lambda X, k: mdav(X, 2))
 
 
 @pytest.mark.parametrize("gamma", [-1, np.nan, np.inf, "2", None, True])
 def test_gamma_is_refused(gamma) -> None:
-    with pytest.raises(JobError, match="To fix: pass a number of at least 0"):
+    with refused(JobError):
         vmdav(X, 3, gamma=gamma)
 
 
 def test_an_unknown_centroid_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="No centroid is called 'x'"):
+    with refused(UnknownNameError, "'x'"):
         vmdav(X, 3, centroid="x")
 
 
@@ -146,7 +143,7 @@ def test_every_group_is_diverse(diversity, seed) -> None:
         diverse_vmdav, records, y, l, k=k, levels=levels, diversity=diversity
     )
     if not is_diverse(np.bincount(found), l, diversity):
-        with pytest.raises(InfeasibleInputError, match=r"choose l of at most \d+"):
+        with refused(InfeasibleInputError):
             call()
         return
     labels = call().labels
@@ -175,25 +172,25 @@ def test_the_largest_l_that_is_offered_can_be_had() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
+    ("change", "error"),
     [
-        ({"boundaries": [1, 1, 2]}, JobError, "not strictly ascending"),
-        ({"boundaries": ["a"]}, JobError, "boundaries are not a list of numbers"),
-        ({"levels": 0}, JobError, "levels = 0"),
-        ({"levels": "deciles"}, JobError, "levels = str"),
-        ({"l": 0}, JobError, "l = 0"),
-        ({"l": 2.5}, JobError, "l = float"),
-        ({"k": 62}, InfeasibleInputError, "choose k from 1 to 61"),
-        ({"l": 21}, InfeasibleInputError, "choose l of at most 20"),
-        ({"confidential": ["secret"] * 61}, TableError, "To fix: recode"),
-        ({"confidential": Y[:5]}, TableError, r"shape \(5,\), but there are 61"),
-        ({"confidential": np.where(Y > 1, np.nan, Y)}, TableError, "To fix: remove"),
-        ({"diversity": "entropic"}, UnknownNameError, "did you mean 'entropy'"),
+        ({"boundaries": [1, 1, 2]}, JobError),
+        ({"boundaries": ["a"]}, JobError),
+        ({"levels": 0}, JobError),
+        ({"levels": "deciles"}, JobError),
+        ({"l": 0}, JobError),
+        ({"l": 2.5}, JobError),
+        ({"k": 62}, InfeasibleInputError),
+        ({"l": 21}, InfeasibleInputError),
+        ({"confidential": ["secret"] * 61}, TableError),
+        ({"confidential": Y[:5]}, TableError),
+        ({"confidential": np.where(Y > 1, np.nan, Y)}, TableError),
+        ({"diversity": "entropic"}, UnknownNameError),
     ],
 )
-def test_diverse_refusals(change, error, message) -> None:
+def test_diverse_refusals(change, error) -> None:
     asked = {"X": X, "confidential": Y, "l": 3, **change}
-    with pytest.raises(error, match=message) as caught:
+    with refused(error) as caught:
         diverse_vmdav(**asked)
     assert "secret" not in str(caught.value)
 

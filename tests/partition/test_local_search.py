@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from partition import exact
 from partition.obeyed import ON_ANY_RECORDS, obeys
+from refusals import refused
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import compute_sse
@@ -117,9 +118,7 @@ def test_no_start_is_made_worse(initial) -> None:
 
 
 def test_a_method_and_labels_to_begin_with_are_not_both_taken() -> None:
-    with pytest.raises(
-        JobError, match="initial = 'mdav' and initial_labels are both set"
-    ):
+    with refused(JobError, "'mdav'", "initial_labels"):
         local_search(
             np.arange(12.0)[:, None],
             3,
@@ -192,32 +191,26 @@ def test_ctrl_c_is_heard_within_the_search(ticking) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"initial": "mdva"}, "did you mean 'mdav'"),
-        ({"initial": mdav(NORMAL, 5)}, r"type Partition, .*\n.* as initial_labels"),
-        ({"effort": "bets"}, "did you mean 'best'"),
-        ({"scale": "zz"}, "No scale is called"),
-        ({"time_limit": -1}, "To fix: pass a number from 0 up, or None"),
-        ({"time_limit": np.nan}, "To fix: pass a number from 0 up, or None"),
-        ({"time_limit": 10**5000}, "time_limit = a whole number that no float holds"),
-        ({"progress": 3}, "progress is of type int.*\nTo fix: pass a function"),
-        ({"time_limit": True}, "To fix: pass a number from 0 up, or None"),
-        ({"time_limit": 1, "effort": "best"}, "To fix: leave one of the two out"),
-        ({"seed": -1}, "To fix: pass a whole number from 0 up"),
-        ({"seed": 0.5}, "To fix: pass a whole number from 0 up"),
-        (
-            {"initial_labels": np.arange(150) // 2},
-            "a group of 2; k = 3.\nTo fix: pass groups",
-        ),
-        (
-            {"initial_labels": np.zeros(3, int)},
-            "To fix: pass one group number per record",
-        ),
+        {"initial": "mdva"},
+        {"initial": mdav(NORMAL, 5)},
+        {"effort": "bets"},
+        {"scale": "zz"},
+        {"time_limit": -1},
+        {"time_limit": np.nan},
+        {"time_limit": 10**5000},
+        {"progress": 3},
+        {"time_limit": True},
+        {"time_limit": 1, "effort": "best"},
+        {"seed": -1},
+        {"seed": 0.5},
+        {"initial_labels": np.arange(150) // 2},
+        {"initial_labels": np.zeros(3, int)},
     ],
 )
-def test_what_cannot_be_used_is_refused(options, message) -> None:
-    with pytest.raises((JobError, UnknownNameError), match=message):
+def test_what_cannot_be_used_is_refused(options) -> None:
+    with refused((JobError, UnknownNameError)):
         local_search(NORMAL, 3, **options)
 
 

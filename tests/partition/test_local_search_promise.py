@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from from_python import from_python
 from partition import exact
+from refusals import refused
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import compute_sse
@@ -188,36 +189,30 @@ def test_a_constant_attribute_is_close_in_any_groups() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"t": 0.1}, "t has no confidential attribute"),
-        ({"t": 0.1, "l": 2}, "t and l has no confidential attribute"),
-        ({"confidential": WAGE}, "pass t or l too"),
-        ({"confidential": WAGE, "l": 2, "bins": "rank"}, "no t is required"),
-        ({"confidential": WAGE, "t": 0.1, "levels": 3}, "no l is required"),
-        ({"confidential": WAGE, "t": 0.1, "boundaries": [1]}, "no l is required"),
-        ({"diversity": "entropy"}, "no l is required"),
-        ({"diversity": "entropie"}, "did you mean 'entropy'"),
-        ({"confidential": WAGE, "t": 1}, "not strictly between 0 and 1"),
-        ({"confidential": WAGE, "t": 0.1, "bins": "ranks"}, "bins is 'ranks'"),
-        ({"confidential": WAGE, "l": 0}, "l = 0"),
-        ({"confidential": WAGE, "l": 2.5}, "l = float"),
-        ({"confidential": WAGE, "l": 9, "levels": 8}, "choose l of at most 8"),
-        ({"confidential": WAGE[1:], "t": 0.1}, "there are 80 records"),
-        ({"confidential": WAGE[1:], "l": 2}, "there are 80 records"),
-        ({"confidential": NORMAL, "t": 0.1}, "takes one confidential attribute"),
-        (
-            {"confidential": WAGE, "t": 0.01, "initial_labels": mdav(NORMAL, 3)},
-            "keep t = 0.01:",
-        ),
-        (
-            {**KEPT["l"], "initial_labels": mdav(NORMAL, 3)},
-            r"keep l = 3: \d+ of \d+ groups",
-        ),
+        {"t": 0.1},
+        {"t": 0.1, "l": 2},
+        {"confidential": WAGE},
+        {"confidential": WAGE, "l": 2, "bins": "rank"},
+        {"confidential": WAGE, "t": 0.1, "levels": 3},
+        {"confidential": WAGE, "t": 0.1, "boundaries": [1]},
+        {"diversity": "entropy"},
+        {"diversity": "entropie"},
+        {"confidential": WAGE, "t": 1},
+        {"confidential": WAGE, "t": 0.1, "bins": "ranks"},
+        {"confidential": WAGE, "l": 0},
+        {"confidential": WAGE, "l": 2.5},
+        {"confidential": WAGE, "l": 9, "levels": 8},
+        {"confidential": WAGE[1:], "t": 0.1},
+        {"confidential": WAGE[1:], "l": 2},
+        {"confidential": NORMAL, "t": 0.1},
+        {"confidential": WAGE, "t": 0.01, "initial_labels": mdav(NORMAL, 3)},
+        {**KEPT["l"], "initial_labels": mdav(NORMAL, 3)},
     ],
 )
-def test_what_cannot_be_kept_is_refused(options, message) -> None:
-    with pytest.raises(AggoptError, match=message):
+def test_what_cannot_be_kept_is_refused(options) -> None:
+    with refused(AggoptError):
         local_search(NORMAL, 3, **options)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.errors import UnknownNameError
 from aggopt.partition import mdav
@@ -48,14 +49,14 @@ def test_unscaled_lets_the_widest_attribute_decide() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "message"),
+    "option",
     [
-        ({"ending": "x"}, r"No ending is called 'x'\.\nTo fix: The known names are 3k"),
-        ({"ending": "neerest"}, r"did you mean 'nearest'\? The known names are 3k, ne"),
-        ({"scale": "zz"}, r"No scale is called 'zz'\.\nTo fix: did you mean 'z'\?"),
-        ({"scale": None}, r"The known names are none, z\."),
+        {"ending": "x"},
+        {"ending": "neerest"},
+        {"scale": "zz"},
+        {"scale": None},
     ],
 )
-def test_unknown_names_are_refused(option: dict[str, str], message: str) -> None:
-    with pytest.raises(UnknownNameError, match=message):
+def test_unknown_names_are_refused(option: dict[str, str]) -> None:
+    with refused(UnknownNameError):
         mdav([[1.0], [2.0]], 1, **option)

@@ -11,6 +11,7 @@ from partition import reference
 from partition import reference_orders as slow
 from partition.test_against_reference import grids
 from partition.test_published import loss, z_scores
+from refusals import refused
 
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.experiments.reproduce import load_study
@@ -246,18 +247,18 @@ def test_memory_grows_as_the_records_and_not_as_their_pairs(order: str) -> None:
 
 @pytest.mark.parametrize("starts", [0, -1, 2.0, True, "8"])
 def test_unusable_starts_are_refused(starts) -> None:
-    with pytest.raises(JobError, match=r"starts must be.*\nTo fix: pass the number"):
+    with refused(JobError):
         mhm([[1.0], [2.0]], 1, starts=starts)
 
 
 @pytest.mark.parametrize(
-    ("option", "message"),
+    "option",
     [
-        ({"order": "tps"}, r"No order is called 'tps'\.\nTo fix: did you mean 'tsp'\?"),
-        ({"order": None}, r"The known names are cbfs, md, mdav, npn, tsp\."),
-        ({"scale": "zz"}, r"No scale is called 'zz'\.\nTo fix: did you mean 'z'\?"),
+        {"order": "tps"},
+        {"order": None},
+        {"scale": "zz"},
     ],
 )
-def test_unknown_names_are_refused(option: dict[str, str], message: str) -> None:
-    with pytest.raises(UnknownNameError, match=message):
+def test_unknown_names_are_refused(option: dict[str, str]) -> None:
+    with refused(UnknownNameError):
         mhm([[1.0], [2.0]], 1, **option)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from partition.test_published import loss, z_scores
+from refusals import refused
 
 from aggopt.errors import UnknownNameError
 from aggopt.partition import mdav, projection
@@ -93,13 +94,13 @@ def test_one_line_loses_more_than_groups_in_the_whole_space(axis: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "message"),
+    "option",
     [
-        ({"axis": "pcs"}, r"No axis is called 'pcs'\.\nTo fix: did you mean 'pca'\?"),
-        ({"axis": None}, r"The known names are pca, robust_pca, zsum\."),
-        ({"scale": "zz"}, r"No scale is called 'zz'\.\nTo fix: did you mean 'z'\?"),
+        {"axis": "pcs"},
+        {"axis": None},
+        {"scale": "zz"},
     ],
 )
-def test_unknown_names_are_refused(option: dict[str, str], message: str) -> None:
-    with pytest.raises(UnknownNameError, match=message):
+def test_unknown_names_are_refused(option: dict[str, str]) -> None:
+    with refused(UnknownNameError):
         projection([[1.0], [2.0]], 1, **option)

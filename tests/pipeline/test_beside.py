@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.aggregate.categories.kept_combinations import read_cross_table_values
@@ -109,20 +110,20 @@ def test_a_file_gives_the_certificate_of_the_table_in_memory(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "error", "words"),
+    ("column", "error"),
     [
-        ([f"a{j}" for j in TURN], JobError, "^'oth': .* has 60 different values among"),
-        ([*"ab", *map(str, range(58))], JobError, "^'oth': .* has 60 different values"),
-        ([f"2020-02-{j}" for j in TURN], JobError, "^'oth': .* has 60 different value"),
-        ([""] * N, TableError, "^'oth': All 60 values are missing."),
+        ([f"a{j}" for j in TURN], JobError),
+        ([*"ab", *map(str, range(58))], JobError),
+        ([f"2020-02-{j}" for j in TURN], JobError),
+        ([""] * N, TableError),
     ],
 )
 def test_columns_without_levels_are_refused_before_work(
-    column, error, words, tmp_path
+    column, error, tmp_path
 ) -> None:
     for source in sources(persons(column), tmp_path, "."):
         begun: list[str] = []
-        with pytest.raises(error, match=words):
+        with refused(error):
             aggopt.mask(source, asked(), progress=lambda s, _, b=begun: b.append(s))
         assert set(begun) == {"read"}
     path = tmp_path / "a.csv"
@@ -137,7 +138,7 @@ def test_levels_are_of_the_records_that_have_the_category() -> None:
     assert aggopt.mask(half, job).audit.smallest >= 4
     fewer = frame.assign(c=frame["c"].where(frame.index >= 21))
     begun: list[str] = []
-    with pytest.raises(JobError, match=r"^'oth': .* 20 different .* among 39 records"):
+    with refused(JobError, "'oth'", "20", "39"):
         aggopt.mask(fewer, job, progress=lambda step, _: begun.append(step))
     assert set(begun) == {"read"}
     numbers = frame.assign(x=frame["x"].where(frame.index >= 21))
@@ -147,5 +148,5 @@ def test_levels_are_of_the_records_that_have_the_category() -> None:
 def test_a_column_that_is_named_twice_is_refused() -> None:
     kept = {"method": "frequencies", "with": ["oth", "oth"]}
     job = asked(aggregation={"method": "mean", "categories": kept})
-    with pytest.raises(JobError, match=r"with names 'oth' more than once\.\n.*it once"):
+    with refused(JobError, "'oth'"):
         aggopt.mask(persons(FEW), job)

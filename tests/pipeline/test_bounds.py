@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import MDAV
 
 import aggopt
@@ -48,7 +49,7 @@ def masked(visits=None, frame=None, **sections):
     return aggopt.mask(people() if frame is None else frame, job(visits, **sections))
 
 
-def refused(visits=None, frame=None, **sections):
+def get_refusal(visits=None, frame=None, **sections):
     with pytest.raises(AggoptError) as error:
         masked(visits, frame, **sections)
     return error.value.problem
@@ -146,16 +147,8 @@ def test_a_value_beyond_what_rounding_explains_is_not_moved() -> None:
         found[0, 0] = -1.5
         return found
 
-    with pytest.raises(PrivacyError) as error:
+    with refused(PrivacyError, "'visits'", "lower = 0", "DOES"):
         masked({"lower": 0}, aggregation={"method": low}, output={"decimals": 0})
-    assert error.value.problem.startswith(
-        "'visits': lower = 0 DOES NOT HOLD: 3 published values beyond."
-    )
-    assert error.value.fix == (
-        "nothing was written; name an aggregation that keeps bounds, such as "
-        '"mean" or "p3m", where yours does not, and report this if aggopt made the '
-        "values."
-    )
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64", "int64", "uint8"])
@@ -297,11 +290,11 @@ def test_a_release_that_was_edited_is_found_out(tmp_path) -> None:
 def test_originals_beyond_the_bounds_are_refused_by_counts() -> None:
     frame = people()
     low, high = (frame["visits"] < 1).sum(), (frame["visits"] > 20).sum()
-    assert refused({"lower": 1, "upper": 20}) == (
+    assert get_refusal({"lower": 1, "upper": 20}) == (
         f"'visits': The bounds are not of these values: {low} originals below lower = "
         f"1 and {high} originals above upper = 20."
     )
-    assert refused({"upper": 20}) == (
+    assert get_refusal({"upper": 20}) == (
         f"'visits': The bounds are not of these values: {high} originals above upper = "
         "20."
     )
@@ -317,28 +310,32 @@ def test_originals_beyond_the_bounds_are_refused_by_counts() -> None:
 )
 def test_bounds_are_of_numbers(values) -> None:
     says = "'visits': [attributes] says lower, upper or integer of what is no number."
-    assert refused({"lower": 0}, people().assign(visits=values)) == says
-    assert refused({"integer": True}, people().assign(visits=values)) == says
+    assert get_refusal({"lower": 0}, people().assign(visits=values)) == says
+    assert get_refusal({"integer": True}, people().assign(visits=values)) == says
 
 
 def test_bounds_of_what_is_said_to_be_no_number_are_refused() -> None:
     for said in ({"kind": "nominal"}, {"order": [0, 1]}, {"kind": "date"}):
         for own in ({"lower": 0}, {"upper": 0}, {"integer": True}):
-            assert "lower, upper and integer are of numbers" in refused({**said, **own})
-    assert refused({"lower": 3, "upper": 3}) == (
+            assert "lower, upper and integer are of numbers" in get_refusal(
+                {**said, **own}
+            )
+    assert get_refusal({"lower": 3, "upper": 3}) == (
         "[attributes.visits]: lower = 3 is not below upper = 3."
     )
-    assert refused({"lower": 1, "upper": 0.5}).endswith("1 is not below upper = 0.5.")
+    assert get_refusal({"lower": 1, "upper": 0.5}).endswith(
+        "1 is not below upper = 0.5."
+    )
 
 
 def test_bounds_without_two_published_values_between_are_refused() -> None:
     frame = people().assign(visits=lambda f: f["visits"] / 100)
     said = {"lower": 0, "upper": 0.99}
-    assert refused(said, frame, output={"decimals": 0}) == (
+    assert get_refusal(said, frame, output={"decimals": 0}) == (
         "'visits': Between lower and upper there are no two values of the digits that "
         "are published."
     )
-    assert "no two values" in refused({**said, "integer": True}, frame)
+    assert "no two values" in get_refusal({**said, "integer": True}, frame)
     assert masked({**said, "upper": 1.5}, frame).audit.holds
 
 
@@ -347,7 +344,7 @@ def test_groups_that_cannot_reach_the_variance_are_refused_before_work(
 ) -> None:
     frame = people().assign(visits=[0.0] * 59 + [100.0])
     for how in (P3M, {"method": "mean", "keep": "variance"}):
-        says = refused({"lower": 0}, frame, aggregation=how)
+        says = get_refusal({"lower": 0}, frame, aggregation=how)
         assert says.startswith("'visits': No 2 centroids within the bounds")
     frame.to_csv(tmp_path / "people.csv", index=False)
     asked = job({"lower": 0}, aggregation=P3M)
@@ -355,8 +352,8 @@ def test_groups_that_cannot_reach_the_variance_are_refused_before_work(
     found = find_obstacles(tmp_path / "people.csv", text, asked)
     assert ["No 2 centroids within the bounds" in str(each) for each in found] == [True]
     few = pd.concat([frame[:5], frame[-1:]])
-    assert refused({"lower": 0}, few, aggregation=P3M) == says
-    fewer = refused({"lower": 0}, few[1:], aggregation=P3M)
+    assert get_refusal({"lower": 0}, few, aggregation=P3M) == says
+    fewer = get_refusal({"lower": 0}, few[1:], aggregation=P3M)
     assert fewer.startswith("5 records with k = 3 make one group")
     kept = {"method": "mean", "keep": {"variance": ["income"], "mean": ["visits"]}}
     assert masked({"lower": 0}, frame, aggregation=kept).table["visits"].min() == 0
@@ -367,7 +364,7 @@ def test_groups_that_cannot_reach_the_variance_are_refused_before_work(
 def test_a_solver_that_keeps_no_bounds_is_refused_before_work() -> None:
     how = {"method": "p3m", "keep": "covariance", "solver": "stiefel"}
     says = "stiefel cannot keep values within lower and upper bounds."
-    assert refused({"lower": 0}, aggregation=how) == says
+    assert get_refusal({"lower": 0}, aggregation=how) == says
     assert masked({"integer": True}, aggregation=how).audit.holds
     apart = {**how, "keep": {"covariance": ["income"], "variance": ["visits"]}}
     assert masked({"lower": 0}, aggregation={**apart, "solver": None}).audit.holds
@@ -375,7 +372,7 @@ def test_a_solver_that_keeps_no_bounds_is_refused_before_work() -> None:
 
 def test_solvers_are_compared_that_keep_bounds() -> None:
     how = {"method": "p3m", "keep": "covariance"}
-    with pytest.raises(AggoptError, match="stiefel cannot keep values"):
+    with refused(AggoptError):
         list(compare(people(), job({"lower": 0}, aggregation=how), ["stiefel"]))
     rows = compare(people(), job({"lower": 0}, aggregation=P3M), ["lagrangian"])
     assert [row.holds for row in rows] == [True]
@@ -409,7 +406,7 @@ def test_a_model_of_ones_own_gets_the_bounds_if_it_asks_for_them() -> None:
     assert -np.inf in seen  # of the income, which has no bound
     assert any(lower == pytest.approx(z) for lower in seen)
     assert release.table["visits"].min() == 0
-    with pytest.raises(PrivacyError, match="DOES NOT HOLD"):
+    with refused(PrivacyError, "DOES", "NOT", "HOLD"):
         masked(
             {"lower": 0},
             aggregation={"model": lambda x, labels, sizes: stretched(x, labels, sizes)},

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -204,13 +205,10 @@ def test_frequencies_are_kept_as_the_job_says(release) -> None:
 def test_counts_that_no_choice_keeps_are_refused_with_a_slack_that_one_does() -> None:
     frame, job = in_threes(5, sex=["f", "m"] * 7 + ["m"])  # 7 and 8, of 5, 10 or 15
     how = {"method": "frequencies", "slack": 1}
-    with pytest.raises(InfeasibleInputError) as no:
+    with refused(
+        InfeasibleInputError, "'sex'", "[aggregation.categories]", "slack = 5"
+    ):
         aggopt.mask(frame, aggopt.Job(**job, **categories(**how)))
-    assert no.value.problem == (
-        "'sex': No choice of categories for 3 groups keeps the number of records of "
-        "each as near to the original as [aggregation.categories] asks."
-    )
-    assert no.value.fix.startswith("allow a slack of the largest group, slack = 5, ")
     made = aggopt.mask(
         frame, aggopt.Job(**job, **categories(method="frequencies", slack=5))
     )
@@ -218,18 +216,15 @@ def test_counts_that_no_choice_keeps_are_refused_with_a_slack_that_one_does() ->
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    "how",
     [
-        (
-            {"solver": "lagrangian"},
-            "categories. solver: lagrangian does not take",
-        ),
-        ({"options": {"verbose": True}}, "'verbose' is not allowed"),
+        {"solver": "lagrangian"},
+        {"options": {"verbose": True}},
     ],
 )
-def test_a_solver_that_cannot_be_meant_is_refused_before_work(how, words) -> None:
+def test_a_solver_that_cannot_be_meant_is_refused_before_work(how) -> None:
     begun = []
-    with pytest.raises(JobError, match=words):
+    with refused(JobError):
         aggopt.mask(
             mixed(),
             asked(**categories(method="frequencies", **how)),
@@ -243,8 +238,7 @@ def test_levels_of_few_records_are_refused_where_counts_are_exact(slack) -> None
     frame = mixed()
     frame.loc[:2, "sex"] = "x"
     exact = categories(method="frequencies", slack=slack)
-    words = "^'sex': 1 level of 3 have fewer than k = 4 records, and cannot"
-    with pytest.raises(InfeasibleInputError, match=words):
+    with refused(InfeasibleInputError):
         aggopt.mask(frame, asked(("sex", "age"), **exact))
     begun = []
     with pytest.raises(InfeasibleInputError):
@@ -259,7 +253,7 @@ def test_levels_of_few_records_are_refused_where_counts_are_exact(slack) -> None
 
 def test_frequencies_publish_levels_and_no_nodes() -> None:
     how = {**TYPES, "work": {"tree": TREE, "publish": "ancestor"}}
-    with pytest.raises(JobError, match=r"work\] asks for publish = 'ancestor'"):
+    with refused(JobError, "'ancestor'"):
         aggopt.mask(mixed(), asked(attributes=how, **categories(method="frequencies")))
 
 
@@ -269,19 +263,15 @@ def test_nodes_with_alike_names_are_refused_before_work_where_they_are_asked() -
     assert aggopt.mask(mixed(), asked(attributes=how)).audit.holds
     how["work"]["publish"] = "node"
     seen = []
-    with pytest.raises(JobError) as refused:
+    with refused(JobError, "[attributes.work]"):
         aggopt.mask(mixed(), asked(attributes=how), progress=lambda *a: seen.append(a))
-    assert refused.value.problem == (
-        "[attributes.work]: 1 name of the tree is that of several nodes: nobody could "
-        "tell which of them is published."
-    )
     assert seen == [("read", 0.0)]
 
 
 def test_nodes_of_codes_are_refused_as_they_are_no_numbers() -> None:
     tree = {"north": [1, 2], "south": [30]}
     how = {**TYPES, "region": {"tree": tree, "publish": "ancestor"}}
-    with pytest.raises(JobError, match="'region': nodes of a tree are"):
+    with refused(JobError, "'region'"):
         aggopt.mask(mixed(), asked(attributes=how))
 
 
@@ -472,7 +462,7 @@ def test_combinations_occur_where_the_job_says_so() -> None:
         assert said in set(members.itertuples(index=False, name=None))
     assert len({id(made.certificates[name]) for name in LEVELS}) == 1
     tree = {**TYPES, "work": {"tree": TREE, "publish": "node"}}
-    with pytest.raises(JobError, match="occurring = true publishes levels, and"):
+    with refused(JobError, "occurring = true"):
         aggopt.mask(
             mixed(),
             asked(attributes=tree, **categories(method="plurality", occurring=True)),
@@ -523,7 +513,7 @@ def test_wishes_that_cannot_be_meant_are_refused_before_work(how, words) -> None
     if words.startswith("'much'"):
         said = {"delta": said["delta"], "budget": 1.5}
     begun = []
-    with pytest.raises(JobError, match=words):
+    with refused(JobError):
         aggopt.mask(
             frame,
             asked(
@@ -609,17 +599,17 @@ def test_tables_of_crossed_categories_and_with_what_is_published_are_kept() -> N
 
 
 @pytest.mark.parametrize(
-    ("how", "error", "words"),
+    ("how", "error"),
     [
-        ({"cross": [["sex", "age"]]}, JobError, "cross names sex, age, which are not"),
-        ({"cross": [["sex", "illness"]]}, JobError, "which are not all categories"),
-        ({"with": ["school"]}, JobError, "with names 'school', which is masked."),
-        ({"with": ["ilness"]}, UnknownNameError, "did you mean 'illness'"),
+        ({"cross": [["sex", "age"]]}, JobError),
+        ({"cross": [["sex", "illness"]]}, JobError),
+        ({"with": ["school"]}, JobError),
+        ({"with": ["ilness"]}, UnknownNameError),
     ],
 )
-def test_tables_that_cannot_be_kept_are_refused_before_work(how, error, words) -> None:
+def test_tables_that_cannot_be_kept_are_refused_before_work(how, error) -> None:
     begun = []
-    with pytest.raises(error, match=words):
+    with refused(error):
         aggopt.mask(
             mixed(),
             asked(**categories(method="frequencies", **how)),
@@ -632,7 +622,7 @@ def test_categories_of_two_blocks_are_not_crossed() -> None:
     blocks = {"method": "mdav", "attributes": [["age", "sex"], ["school", "region"]]}
     how = categories(method="frequencies", cross=[["sex", "school"]])
     names = ("age", "sex", "school", "region")
-    with pytest.raises(JobError, match="or not of one block"):
+    with refused(JobError):
         aggopt.mask(
             mixed(),
             asked(names, partition=blocks, privacy={"k": 4, "scope": "blocks"}, **how),
@@ -642,7 +632,7 @@ def test_categories_of_two_blocks_are_not_crossed() -> None:
 def test_the_bare_section_of_wishes_is_refused_before_work() -> None:
     begun: list[str] = []
     roles = {"quasi-identifier": ["age", "sex"]}
-    with pytest.raises(JobError, match="only the budget decides"):
+    with refused(JobError):
         aggopt.mask(
             mixed()[["age", "sex"]],
             aggopt.Job(roles=roles, privacy={"k": 4}, **categories(method="wish")),

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from refusals import refused
 from tables import people
 
 import aggopt
@@ -143,7 +144,7 @@ def test_without_a_column_in_common_nobody_is_put_together(half) -> None:
 
 
 def test_one_release_is_refused(folder) -> None:
-    with pytest.raises(AggoptError, match="There are 1 releases and 1 manifests"):
+    with refused(AggoptError):
         published(folder, "a")
 
 

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.encoding.iso_text import format_iso_duration
@@ -280,10 +281,10 @@ def test_years_that_no_file_spells_are_counted(count: int) -> None:
     far = np.datetime64("9999-12-31", "s") + np.arange(N - count, -count, -1)
     days = far.astype("datetime64[D]").astype("datetime64[s]")
     days[:count] = np.datetime64("10000-01-01", "s")
-    with pytest.raises(TableError) as refused:
+    with pytest.raises(TableError) as error:
         one(days)
     said = "1 date is" if count == 1 else "2 dates are"
-    assert refused.value.problem == f"Column 'x': {said} of no year from 1 to 9999."
+    assert error.value.problem == f"Column 'x': {said} of no year from 1 to 9999."
 
 
 def test_a_number_in_place_of_a_date_is_refused_of_a_release(tmp_path: Path) -> None:
@@ -292,7 +293,7 @@ def test_a_number_in_place_of_a_date_is_refused_of_a_release(tmp_path: Path) -> 
     files.manifest.unlink()
     numbers = pd.read_parquet(files.table).assign(born=range(N))
     numbers.to_parquet(files.table)
-    with pytest.raises(TableError, match="Column 'born'"):
+    with refused(TableError, "'born'"):
         assess_release(source, files.table, asked())
 
 

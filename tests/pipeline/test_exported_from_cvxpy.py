@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from tables import job, people
 
 from aggopt.aggregate import by_model
-from aggopt.errors import JobError
+from aggopt.errors import AggoptError, JobError
 from aggopt.pipeline.programs.declare import declare
 from aggopt.pipeline.programs.export import export, import_solution
 from aggopt.solvers import Status, solve
@@ -177,23 +177,17 @@ def test_the_files_are_for_their_owner_and_have_no_name_of_the_problem(tmp_path)
     assert json.loads(made.key.read_text())["format"] == "lp"
 
 
-@pytest.mark.parametrize(
-    ("model", "kind"), [(near, "SOCP"), (largest_eigenvalue, "SDP")]
-)
-def test_a_class_that_no_file_holds_is_refused_by_name(model, kind, tmp_path):
+@pytest.mark.parametrize("model", [near, largest_eigenvalue])
+def test_a_class_that_no_file_holds_is_refused_by_name(model, tmp_path):
     asked = job(aggregation={"model": model})
-    with refused(
-        f"The format 'mps' does not hold this program, which is of class {kind}.",
-        "declare one with linear constraints and a linear or quadratic cost (LP, MILP, "
-        "QP); or solve the problem of aggopt.declare.",
-    ):
+    with refused(AggoptError, "'mps'", "MILP"):
         export(TABLE, asked, "age", tmp_path / "age.mps", format="mps")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_number_that_highs_takes_for_zero_is_refused(tmp_path):
     asked = job(aggregation={"model": with_tiny_entry})
-    with pytest.raises(JobError, match="a number of it is tiny or huge"):
+    with refused(JobError):
         export(TABLE, asked, "age", tmp_path / "age.lp", format="lp")
 
 
@@ -201,5 +195,5 @@ def test_a_solution_of_another_program_is_refused(tmp_path):
     asked = job(aggregation={"model": means})
     export(TABLE, asked, "age", tmp_path / "age.lp", format="lp")
     (tmp_path / "age.sol").write_text("objective value: 3\ny7 1.5\n")
-    with pytest.raises(JobError, match=r"age\.sol is no solution of the program"):
+    with refused(JobError):
         import_solution(TABLE, asked, "age", tmp_path / "age.sol")

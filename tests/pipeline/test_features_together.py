@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from households import OF_RECORDS, OF_UNITS, members, of
+from refusals import refused
 from tables import job as plain_job
 from tables import people, put_partitioner
 
@@ -56,7 +57,7 @@ def test_random_numbers_of_a_kind_may_begin_with_zeros() -> None:
     secret = next(each for each in known if derive_seed(each, "part 0") < 16**31)
     assert aggopt.mask(members(), both(), secret=secret).secret == secret
     for asked in (both(), of(OF_UNITS)):
-        with pytest.raises(AggoptError, match="secret"):
+        with refused(AggoptError, "secret"):
             aggopt.mask(members(), asked, secret="a")
 
 
@@ -177,9 +178,8 @@ def test_an_error_of_an_aggregation_names_attribute_and_stratum() -> None:
     frame = regions()
     frame.loc[::5, "a"] = None
     how = {"missing": {"policy": "fill"}, "aggregation": {"method": "p3m"}}
-    with pytest.raises(InfeasibleInputError) as error:
+    with refused(InfeasibleInputError, "'a'"):
         aggopt.mask(frame, one_by_one(of_regions(stratum=["region"], **how)))
-    assert error.value.problem.startswith("'a': In one stratum: ")
 
 
 def told(frame, asked):
@@ -280,7 +280,7 @@ def test_a_file_is_read_with_the_separator_decimals_and_kinds_of_the_job(
     made = aggopt.mask(tmp_path / "in.csv", asked)
     assert set(made.table["code"].to_pylist()) <= {"007", "7", "0070"}
     assert made.audit.holds
-    with pytest.raises(JobError, match="progress"):
+    with refused(JobError, "progress"):
         aggopt.mask(tmp_path / "in.csv", asked, progress=3)
 
 

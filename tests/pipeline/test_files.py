@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
+from refusals import refused
 from tables import job, people, smallest
 
 import aggopt
@@ -137,9 +138,9 @@ def test_names_and_kinds_that_cannot_be_written_leave_nothing_behind(tmp_path) -
     frame = people().rename(columns={"note": "a note"})
     asked = job(roles={**job().roles.model_dump(by_alias=True), "other": ["a note"]})
     made = aggopt.mask(frame, asked)
-    with pytest.raises(TableError, match=r"\.dta file does not allow: 'a note'"):
+    with refused(TableError, "'a note'"):
         made.write(tmp_path / "masked.dta")
-    with pytest.raises(TableError, match=r"\.por files are read, and not written"):
+    with refused(TableError):
         made.write(tmp_path / "masked.por")
     assert list(tmp_path.iterdir()) == []
     made.write(tmp_path / "masked.xlsx")
@@ -148,7 +149,7 @@ def test_names_and_kinds_that_cannot_be_written_leave_nothing_behind(tmp_path) -
 def test_a_type_that_cannot_be_written_leaves_nothing_behind(tmp_path) -> None:
     frame = people().assign(note=pd.to_timedelta(np.arange(40), unit="h"))
     made = aggopt.mask(frame, job())
-    with pytest.raises(TableError, match=r"\.sav file does not have: 'note'"):
+    with refused(TableError, "'note'"):
         made.write(tmp_path / "masked.sav")
     assert list(tmp_path.iterdir()) == []
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from holed import FILL, asked, persons
+from refusals import refused
 
 import aggopt
 from aggopt.errors import InfeasibleInputError
@@ -58,27 +59,20 @@ def exact(k, **of):
 
 
 @pytest.mark.parametrize(
-    ("sex", "k", "problem", "slack"),
+    ("sex", "k"),
     [
-        ("aaaabbbccc", 4, "2 levels of 3 have fewer than k = 4 records", "3 records"),
-        ("aaaaabbbbc", 4, "1 level of 3 have fewer than k = 4 records", "1 record"),
-        ("aaaaaaaaab", 3, "1 level of 2 have fewer than k = 3 records", "1 record"),
+        ("aaaabbbccc", 4),
+        ("aaaaabbbbc", 4),
+        ("aaaaaaaaab", 3),
     ],
 )
-def test_levels_that_too_few_have_are_counted_without_holes(sex, k, problem, slack):
+def test_levels_that_too_few_have_are_counted_without_holes(sex, k):
     frame = persons(len(sex), share=0.0).assign(sex=list(sex))
     frame.loc[10:12] = frame.loc[:2].assign(sex=None).to_numpy()
     for missing in (FILL, {}):
         whole = frame if missing else frame.dropna()
-        with pytest.raises(InfeasibleInputError) as error:
+        with refused(InfeasibleInputError, "'sex'", "[aggregation.categories]"):
             aggopt.mask(whole, exact(k, **missing))
-        assert error.value.problem == (
-            f"'sex': {problem}, and cannot be published just as often."
-        )
-        assert error.value.fix == (
-            f"allow a slack of {slack} or more, or leave slack out and name a price, "
-            "where the method takes one, under [aggregation.categories]."
-        )
 
 
 def test_measures_say_of_how_many_records_they_are():

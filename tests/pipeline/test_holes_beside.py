@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from holed import QUASI, asked, of_numbers, persons, rarest
+from refusals import refused
 
 import aggopt
 from aggopt.errors import JobError
@@ -72,7 +73,7 @@ def test_a_sweep_and_a_comparison_go_by_what_is_there():
     assert row.holds
     assert row.status == "optimal"
     solved = of_numbers(NUMBERS, 4, partition={"method": "optimal", "time_limit": 1.0})
-    with pytest.raises(JobError, match="complete tables, and values are missing"):
+    with refused(JobError):
         next(compare(frame, solved))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from holed import asked, of_numbers, persons
+from refusals import refused
 
 import aggopt
 from aggopt.errors import InfeasibleInputError, JobError, PrivacyError, TableError
@@ -18,9 +19,7 @@ from aggopt.release.audit.originals import Originals
 def test_a_single_value_is_refused_never_published():
     frame = persons()
     frame.loc[1:, "income"] = np.nan
-    with pytest.raises(
-        InfeasibleInputError, match="'income' has 1 values that are not"
-    ):
+    with refused(InfeasibleInputError, "'income'"):
         aggopt.mask(frame, asked())
 
 
@@ -35,35 +34,35 @@ def test_what_would_be_suppressed_altogether_is_refused():
     lone = [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0], [np.nan, 3.0, np.nan]]
     rest = [[float(i), np.nan, float(i)] for i in range(5)]
     frame = pd.DataFrame(lone + rest, columns=["a", "b", "c"])
-    with pytest.raises(InfeasibleInputError, match="Every value of 'b' would be suppr"):
+    with refused(InfeasibleInputError, "'b'"):
         aggopt.mask(frame, of_numbers(["a", "b", "c"], 3))
 
 
 def test_refusals_name_what_to_do():
     for name, seen in (("age", "'age': 9 missing"), ("sex", "12 values are missing")):
-        with pytest.raises(TableError, match=seen) as refused:
+        with pytest.raises(TableError, match=seen) as error:
             aggopt.mask(persons(), asked(quasi=[name], missing={}))
-        assert 'policy = "patterns" or "fill" under [missing]' in refused.value.fix
-    with pytest.raises(TableError, match="'income': 120 missing"):
+        assert 'policy = "patterns" or "fill" under [missing]' in error.value.fix
+    with refused(TableError, "'income'", "120"):
         aggopt.mask(persons().assign(income=np.nan), asked())
-    with pytest.raises(TableError, match=r"'town'.*All 120 values are missing"):
+    with refused(TableError, "'town'", "120"):
         aggopt.mask(persons().assign(town=None), asked())
-    with pytest.raises(JobError, match="looks at confidential values of all records"):
+    with refused(JobError):
         aggopt.mask(
             persons(),
             asked(privacy={"k": 4, "l": 2}, partition={"method": "diverse_vmdav"}),
         )
-    with pytest.raises(JobError, match="report_compatible"):
+    with refused(JobError, "report_compatible"):
         asked(missing={"report_compatible": True})
     frame = persons()[["age", "income"]]
     frame.loc[7:, "age"] = np.nan
     stretched = {"method": "mean", "keep": "variance"}
     job = of_numbers(["age", "income"], 4, aggregation=stretched)
-    with pytest.raises(InfeasibleInputError, match="its variance is to be kept: 8 are"):
+    with refused(InfeasibleInputError):
         aggopt.mask(frame, job)
     joint = {"method": "mean", "keep": "covariance"}
     job = of_numbers(["age", "income"], 4, aggregation=joint)
-    with pytest.raises(JobError, match="records that have every number, and values"):
+    with refused(JobError):
         aggopt.mask(persons()[["age", "income"]], job)
 
 
@@ -76,7 +75,7 @@ def test_a_release_with_fewer_values_behind_one_than_k_is_refused():
     found = audit_release(released, roles, Privacy(k=4), originals=both)
     assert (found.missing.least, found.missing.imputed, found.holds) == (1, 3, False)
     assert "DOES NOT HOLD" in found.verdict
-    with pytest.raises(PrivacyError, match="made from 1 record: the others"):
+    with refused(PrivacyError):
         found.require()
     assert audit_release(
         released, roles, Privacy(k=4)
@@ -84,7 +83,7 @@ def test_a_release_with_fewer_values_behind_one_than_k_is_refused():
 
 
 def test_a_column_that_refuses_what_is_missing_does_so_beside_the_policy():
-    with pytest.raises(TableError, match=r"'town'.*values are missing"):
+    with refused(TableError, "'town'"):
         aggopt.mask(persons(), asked(attributes={"town": {"missing": "refuse"}}))
 
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
-import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.errors import PrivacyError
@@ -34,11 +34,8 @@ def test_a_large_loss_is_noted_with_advice():
 
 
 def test_a_job_may_allow_less_or_more():
-    with pytest.raises(
-        PrivacyError, match=r"largest_loss = 0\.3 allows 30\.00 %"
-    ) as no:
+    with refused(PrivacyError, "largest_loss = 0.3", "30.00"):
         aggopt.mask(FRAME, job(k=5, largest_loss=0.3))
-    assert "nothing was written; group fewer attributes together" in no.value.fix
     release = aggopt.mask(FRAME, job(largest_loss=0.99))
     assert not [note for note in release.notes if "(IL)" in note]
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from households import OF_RECORDS, members, of
 from pipeline.two_files import groups_in_common
+from refusals import refused
 from tables import people
 
 import aggopt
@@ -130,17 +131,17 @@ def test_fewer_than_k_new_ones_and_changes_are_held_back_by_merge(folder) -> Non
 
 def test_the_k_of_the_first_wave_counts(folder) -> None:
     table = later(0, 4, 0)
-    with pytest.raises(PrivacyError, match="Fewer than k = 5 came to a group"):
+    with refused(PrivacyError, "k = 5"):
         aggopt.mask(table, job(kept(folder), k=2))
     (folder / "a.manifest.json").unlink()  # then that of the smallest group counts
-    with pytest.raises(PrivacyError, match="Fewer than k = 5 came to a group"):
+    with refused(PrivacyError, "k = 5"):
         aggopt.mask(table, job(kept(folder), k=2))
 
 
 def test_the_manifest_of_another_key_is_refused(folder) -> None:
     aggopt.mask(folder / "one.csv", job(k=4)).write(folder / "c.csv")
     (folder / "c.manifest.json").replace(folder / "a.manifest.json")
-    with pytest.raises(AggoptError, match="is not the key that a"):
+    with refused(AggoptError):
         aggopt.mask(later(), job(kept(folder)))
 
 
@@ -150,7 +151,7 @@ def test_columns_that_one_wave_does_not_publish_do_not_count(folder) -> None:
     release = aggopt.mask(table, job(kept(folder), roles=roles))
     assert set(release.wave.changes.changed) == {"age", "illness", "note"}
     table.loc[7, "illness"] = "another"
-    with pytest.raises(PrivacyError, match="have another 'illness' in a group: 1 "):
+    with refused(PrivacyError, "'illness'"):
         aggopt.mask(table, job(kept(folder), roles=roles))
 
 
@@ -172,7 +173,7 @@ def test_the_least_change_of_a_number_or_code_is_one(folder) -> None:
     release = aggopt.mask(table, job(kept(folder)))
     assert release.wave.changes.changed["age"].total == 60
     table = people(60).assign(note=lambda t: t["note"].replace("007", "7"))
-    with pytest.raises(PrivacyError, match="have another 'note' in a group"):
+    with refused(PrivacyError, "'note'"):
         aggopt.mask(table, job(kept(folder)))
 
 
@@ -184,13 +185,12 @@ def test_who_was_held_back_is_new_in_the_next_wave(folder) -> None:
     how = {"keep_groups": str(folder / "b.private.csv")}
     how |= {"earlier": str(folder / "two.csv"), "person": "name"}
     third = pd.concat([later(1, 0, 0), later(0, 6, 0).tail(0)])
-    with pytest.raises(AggoptError, match=r"keeps groups of a\.private\.csv") as no:
+    with refused(AggoptError, "private.csv", "keep_groups"):
         aggopt.mask(third, job(how))
-    assert 'keep_groups = ["a.private.csv", ' in no.value.fix
     for name, files in {"keep_groups": "ab", "earlier": ("one", "two")}.items():
         ending = ".private.csv" if name == "keep_groups" else ".csv"
         how[name] = [str(folder / f"{file}{ending}") for file in files]
-    with pytest.raises(AggoptError, match="which the earlier release left out"):
+    with refused(AggoptError):
         aggopt.mask(third, job(how))
     release = aggopt.mask(third, job({**how, "changes": "hold back"}))
     assert release.wave.changes.new.total == 0
@@ -211,7 +211,7 @@ def test_units_are_counted_in_units(tmp_path) -> None:
     release = aggopt.mask(frame, asked)
     assert release.wave.changes.what == "unit"
     assert release.wave.changes.common.rarest >= 3
-    with pytest.raises(PrivacyError, match="went from a group: 1 group, 1 unit"):
+    with refused(PrivacyError):
         aggopt.mask(frame.iloc[1:], asked)
     held = how.model_copy(update={"changes": "hold back"})
     release = aggopt.mask(frame.iloc[1:], plain.model_copy(update={"partition": held}))
@@ -224,7 +224,7 @@ def test_units_are_counted_in_units(tmp_path) -> None:
     assert release.wave.changes.holds
     frame.drop(columns="household").to_csv(tmp_path / "one.csv", index=False)
     (tmp_path / "a.manifest.json").unlink()  # which knows the table
-    with pytest.raises(AggoptError, match="has no column 'household', and k counts"):
+    with refused(AggoptError, "'household'"):
         aggopt.mask(frame, asked)
 
 
@@ -239,36 +239,35 @@ def test_waves_within_strata_are_held_back_or_refused(tmp_path) -> None:
     assert release.wave.held >= 4
     moved = table.copy()
     moved.loc[0, "note"] = "y"
-    with pytest.raises(PrivacyError, match="'note' in a group: 1 group") as refused:
+    with refused(PrivacyError, "'note'"):
         aggopt.mask(moved, job(kept(tmp_path), roles=roles))
-    assert '"merge"' in refused.value.fix
     moved = table.assign(note=["y", "x"] * 4 + ["x", "y"] * 36)
-    with pytest.raises(PrivacyError, match="stay in a group together"):
+    with refused(PrivacyError):
         aggopt.mask(moved, job(kept(tmp_path), k=2, roles=roles))
 
 
 def test_a_wave_of_which_all_would_be_held_back_is_refused(folder) -> None:
     groups = pd.read_csv(folder / "a.private.csv")["group"]
     first = groups.drop_duplicates().index
-    with pytest.raises(PrivacyError, match="All but 0 of 48 records would be held"):
+    with refused(PrivacyError, "48"):
         aggopt.mask(people(60).drop(index=first), job(kept(folder, "hold back")))
 
 
 @pytest.mark.parametrize(
-    ("how", "says"),
+    "how",
     [
-        ({"changes": "merge", "person": None}, "needs an identifier that both"),
-        ({"changes": "hold back", "solver": "highs"}, "names solver, and changes ="),
-        ({"changes": "refuse", "time_limit": 3.0}, "names time_limit, and changes ="),
-        ({"changes": "merge", "solver": "clarabel"}, "does not take problems of class"),
-        ({"changes": "mend"}, "changes"),
-        ({"keep_groups": ["a", "b"]}, "names 2 keys, and earlier names 1 table"),
-        ({"keep_groups": ["a", "b"], "earlier": None}, "names 2 keys, and no earlier"),
-        ({"keep_groups": []}, "keep_groups"),
+        {"changes": "merge", "person": None},
+        {"changes": "hold back", "solver": "highs"},
+        {"changes": "refuse", "time_limit": 3.0},
+        {"changes": "merge", "solver": "clarabel"},
+        {"changes": "mend"},
+        {"keep_groups": ["a", "b"]},
+        {"keep_groups": ["a", "b"], "earlier": None},
+        {"keep_groups": []},
     ],
 )
-def test_settings_that_do_not_go_together_are_refused(folder, how, says) -> None:
-    with pytest.raises(AggoptError, match=says):
+def test_settings_that_do_not_go_together_are_refused(folder, how) -> None:
+    with refused(AggoptError):
         job({**kept(folder), **how})
 
 
@@ -284,10 +283,10 @@ def test_the_same_records_in_the_same_order_need_no_person(folder) -> None:
     how = kept(folder)
     del how["person"]
     changed = later(0, 0, 1).sort_index()
-    with pytest.raises(PrivacyError, match="have another 'income' in a group: 1 "):
+    with refused(PrivacyError, "'income'"):
         aggopt.mask(changed, job(how))
     assert aggopt.mask(people(60), job(how)).wave.changes.holds
-    with pytest.raises(AggoptError, match="its key is of 60, and the table has 59"):
+    with refused(AggoptError, "60", "59"):
         aggopt.mask(people(59), job(how))
 
 
@@ -301,7 +300,7 @@ def test_dates_in_a_format_of_their_own_are_compared_as_dates(tmp_path) -> None:
     release = aggopt.mask(tmp_path / "one.csv", asked)
     assert release.wave.changes.changed["age"].total == 0
     table.loc[5, "age"] = "01.02.1999"
-    with pytest.raises(PrivacyError, match="have another 'age' in a group: 1 group, 1"):
+    with refused(PrivacyError, "'age'"):
         aggopt.mask(table, asked)
 
 
@@ -315,7 +314,7 @@ def test_a_weight_that_one_person_changed_shows_in_the_means(tmp_path, published
     second.to_csv(tmp_path / "two.csv", index=False)
     weighed = {"roles": {**ROLES, "weight": "w"}, "weights": {"published": published}}
     aggopt.mask(tmp_path / "one.csv", job(**weighed)).write(tmp_path / "a.csv")
-    with pytest.raises(PrivacyError, match="'w'"):
+    with refused(PrivacyError, "'w'"):
         aggopt.mask(tmp_path / "two.csv", job(kept(tmp_path), **weighed))
     release = aggopt.mask(
         tmp_path / "two.csv", job(kept(tmp_path, "hold back"), **weighed)
@@ -357,32 +356,26 @@ def test_check_refuses_a_wave_as_mask_does(folder, what, changes) -> None:
         aggopt.mask(folder / "two.csv", asked)
         assert (found.code, found.obstacles) == (0, ())
         return
-    with pytest.raises(PrivacyError) as refused:
+    with pytest.raises(PrivacyError) as error:
         aggopt.mask(folder / "two.csv", asked)
     (only,) = found.obstacles
-    assert (only.problem, only.fix) == (refused.value.problem, refused.value.fix)
-    assert found.code == refused.value.exit_code == 1
+    assert (only.problem, only.fix) == (error.value.problem, error.value.fix)
+    assert found.code == error.value.exit_code == 1
 
 
 def test_the_refusal_of_a_wave_counts_who_came_went_and_changed(folder) -> None:
-    with pytest.raises(PrivacyError) as refused:
+    with refused(PrivacyError, "56", "13", "'income'"):
         aggopt.mask(later(4, 13, 3), job(kept(folder)))
-    said = refused.value.problem
-    assert "56 records stayed, 4 went, 13 came and 3 have another 'income'. " in said
-    for few in ("went from a group", "came to a group", "have another 'income'"):
-        assert f"Fewer than k = 5 {few}" in said
 
 
 def test_a_way_out_of_a_wave_is_offered_only_if_it_holds(folder) -> None:
     first = pd.read_csv(folder / "a.private.csv")["group"].drop_duplicates().index
     table = people(60).drop(index=first)  # one of each group is gone
-    with pytest.raises(PrivacyError) as refused:
+    with refused(PrivacyError, "keep_groups") as error:
         aggopt.mask(table, job(kept(folder)))
-    assert "changes =" not in refused.value.fix
-    assert "leave keep_groups out" in refused.value.fix
+    assert "changes =" not in error.value.fix
     aggopt.mask(table, job())
     how = kept(folder)
     del how["person"]
-    with pytest.raises(PrivacyError) as refused:
+    with refused(PrivacyError, "NAME", "[partition]") as error:
         aggopt.mask(later(0, 0, 1).sort_index(), job(how))
-    assert 'person = "NAME" under [partition]' in refused.value.fix

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.aggregate import p3m, with_margins
@@ -139,9 +140,9 @@ def test_a_margin_of_its_own_width() -> None:
     given = partition_table(two(), stated(two(), how), print)
     added = make_margin_arguments(given)["delta"] - 0.1
     assert 0.6 < added.max() <= 0.7
-    with pytest.raises(JobError, match="margin"):
+    with refused(JobError, "margin"):
         stated(two(), {**how, "margin": -0.1})
-    with pytest.raises(JobError, match="margin"):
+    with refused(JobError, "margin"):
         stated(two(), {"method": "mean", "margin": 0.1})
 
 
@@ -163,9 +164,8 @@ def test_demands_that_agree_only_without_a_margin_are_refused() -> None:
     frame = pd.DataFrame({"income": x, "insist": [1.0, 0, 1] + 6 * [0.0]})
     how = {"method": "p3m", "delta": 2 / x.std(), "importance": {"column": "insist"}}
     asked = {"roles": ROLES, "privacy": {"k": 3}, "partition": {"method": "mdav"}}
-    with pytest.raises(InfeasibleInputError, match=r"'income': Demands .* agree") as no:
+    with refused(InfeasibleInputError, "'income'", "margin = 0"):
         aggopt.mask(frame, Job(**asked, aggregation=how))
-    assert "margin = 0" in no.value.fix
     release = aggopt.mask(frame, Job(**asked, aggregation={**how, "margin": 0}))
     assert release.table["income"][0] == pytest.approx(2.0, abs=1e-4)
 
@@ -206,9 +206,9 @@ def test_the_helper_adds_margins_for_those_who_call_the_functions() -> None:
     assert (one == same).all()
     p3m(X, labels, delta=asked)
     for wrong in (-1, np.inf, "wide", True):
-        with pytest.raises(JobError, match="width of margins"):
+        with refused(JobError, "width of margins"):
             with_margins(X, labels, DELTA, width=wrong)
-    with pytest.raises(JobError, match="seed"):
+    with refused(JobError, "seed"):
         with_margins(X, labels, DELTA, seed=-1)
 
 

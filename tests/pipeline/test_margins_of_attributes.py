@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.aggregate.secret_margins import LEAST, find_step_in_deviations
 from aggopt.core.standardise import Scale
@@ -98,14 +99,14 @@ def _agree(of, distances, with_margins):
     )
 
 
-def refused(*of):
+def get_refusal(*of):
     with pytest.raises(InfeasibleInputError) as error:
         agreed(*of)
     return error.value
 
 
 def test_demands_that_a_margin_parts_are_refused_in_full() -> None:
-    error = refused({"pay": PAIR}, APART[:, None])
+    error = get_refusal({"pay": PAIR}, APART[:, None])
     assert error.problem == (
         "'pay': Demands (importance 1) within a group agree on one published value, "
         "below some of them and above others: with a margin beyond each distance they "
@@ -124,7 +125,7 @@ def test_demands_agree_on_weighted_z_scores() -> None:
     of = SimpleNamespace(**{**vars(known), "weights": w, "scale": Scale.of(known.X, w)})
     asked = np.full(PAIR[:, None].shape, 2 / Scale.of(known.X, w).spread[0])
     _agree(of, asked, asked)
-    with pytest.raises(InfeasibleInputError, match="a margin beyond each distance"):
+    with refused(InfeasibleInputError):
         _agree(of, asked, asked + 0.01)
 
 
@@ -132,7 +133,7 @@ def test_an_attribute_of_which_all_records_insist_is_looked_at() -> None:
     pairs = np.array([0.0, 4, 10, 14, 20, 24])
     away = np.full((6, 1), 2 / pairs.std())
     of = given({"pay": pairs}, np.repeat([0, 1, 2], 2))
-    with pytest.raises(InfeasibleInputError, match="'pay': Demands"):
+    with refused(InfeasibleInputError, "'pay'"):
         _agree(of, away, away + 0.01)
 
 
@@ -148,13 +149,13 @@ def test_each_attribute_that_can_be_exact_has_its_own_step() -> None:
 @pytest.mark.parametrize("first", [ONE, PAIR[::-1]])
 def test_an_attribute_is_looked_at_whatever_stands_before_it(first) -> None:
     ask = np.stack([APART if first is ONE else 0 * APART, APART], axis=1)
-    assert refused({"first": first, "pay": PAIR}, ask).problem.startswith("'pay'")
+    assert get_refusal({"first": first, "pay": PAIR}, ask).problem.startswith("'pay'")
 
 
 def test_demands_that_agree_do_not_end_the_look() -> None:
     alone = np.array([1.0, 0, 0] + 6 * [0.0])
     ask = np.stack([alone, APART], axis=1)
-    error = refused({"first": PAIR, "pay": PAIR}, ask)
+    error = get_refusal({"first": PAIR, "pay": PAIR}, ask)
     assert error.problem.startswith("'pay'")
 
 
@@ -163,7 +164,7 @@ def test_only_demands_of_the_same_group_meet() -> None:
     agreed({"pay": PAIR}, APART[:, None], apart)
     labels = np.stack([apart, THIRDS], axis=1)
     ask = np.stack([APART, APART], axis=1)
-    assert refused({"first": PAIR, "pay": PAIR}, ask, labels).problem[:5] == "'pay'"
+    assert get_refusal({"first": PAIR, "pay": PAIR}, ask, labels).problem[:5] == "'pay'"
 
 
 def test_wishes_that_are_no_demands_and_constants_are_left_alone() -> None:

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from refusals import refused
 from tables import ROLES, job, people, put_partitioner, smallest
 
 import aggopt
@@ -96,7 +97,7 @@ def test_certificates_are_named_by_attribute():
 
 
 def test_fewer_records_than_k_are_refused():
-    with pytest.raises(InfeasibleInputError, match="k = 5, but there are only 4"):
+    with refused(InfeasibleInputError, "k = 5"):
         aggopt.mask(people(4), job(5))
 
 
@@ -201,7 +202,7 @@ def test_a_broken_partitioner_is_caught_on_the_values(monkeypatch):
         return labels
 
     put_partitioner(monkeypatch, "mdav", lonely)
-    with pytest.raises(PrivacyError, match=r"stands in 1 record\b, and k = 3"):
+    with refused(PrivacyError, "k = 3"):
         aggopt.mask(people(42), job())
 
 
@@ -215,7 +216,7 @@ def test_a_failed_solve_releases_nothing(monkeypatch):
 
     broken = replace(method, function=failing)
     monkeypatch.setitem(AGGREGATORS._methods, "p3m", broken)
-    with pytest.raises(SolverError, match="'income': failed"):
+    with refused(SolverError, "'income'"):
         aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "uno"}))
 
 
@@ -239,13 +240,13 @@ def never(X, k, **_):
 
 def test_an_unknown_solver_is_refused_before_any_work(monkeypatch):
     put_partitioner(monkeypatch, "mdav", never)
-    with pytest.raises(UnknownNameError, match="solver"):
+    with refused(UnknownNameError, "solver"):
         aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "unno"}))
 
 
 @pytest.mark.parametrize("asked", [{"privacy": {"k": 3}}, None, 3])
 def test_what_is_no_job_is_refused(asked):
-    with pytest.raises(JobError, match="is not a job"):
+    with refused(JobError):
         aggopt.mask(people(), asked)
 
 
@@ -415,18 +416,18 @@ def test_neither_manifest_nor_key_holds_a_value(tmp_path, release):
 def test_nothing_is_overwritten_unasked(tmp_path, release):
     release.write(tmp_path / "masked.csv")
     before = (tmp_path / "masked.csv").read_bytes()
-    with pytest.raises(TableError, match="would be overwritten"):
+    with refused(TableError, "would be overwritten"):
         release.write(tmp_path / "masked.csv")
     assert (tmp_path / "masked.csv").read_bytes() == before
     release.write(tmp_path / "masked.csv", overwrite=True)
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [("masked.txt", "ends in none of .csv"), ("no/masked.csv", "There is no folder")],
+    "name",
+    ["masked.txt", "no/masked.csv"],
 )
-def test_a_place_that_cannot_be_written_is_refused(tmp_path, release, name, message):
-    with pytest.raises(TableError, match=message):
+def test_a_place_that_cannot_be_written_is_refused(tmp_path, release, name):
+    with refused(TableError):
         release.write(tmp_path / name)
 
 
@@ -434,7 +435,7 @@ def test_a_file_that_breaks_the_promise_is_never_there(tmp_path, release):
     values = release.masked.matrix()
     values[5] += 1e-9
     tampered = replace(release, masked=release.masked.with_values(values))
-    with pytest.raises(PrivacyError, match=r"stands in 1 record\b"):
+    with refused(PrivacyError):
         tampered.write(tmp_path / "masked.csv")
     assert list(tmp_path.iterdir()) == []
 
@@ -447,7 +448,7 @@ def test_a_file_that_came_meanwhile_is_left_alone(tmp_path, release, monkeypatch
         (tmp_path / "masked.csv").write_text("theirs")
 
     monkeypatch.setattr(release_module, "write_json", slow)
-    with pytest.raises(TableError, match=r"masked\.csv would be overwritten"):
+    with refused(TableError, "masked.csv"):
         release.write(tmp_path / "masked.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["masked.csv"]
     assert (tmp_path / "masked.csv").read_text() == "theirs"
@@ -457,7 +458,7 @@ def test_links_and_folders_are_not_written_to(tmp_path, release):
     (tmp_path / "link.csv").symlink_to(tmp_path / "target.csv")
     (tmp_path / "d.manifest.json").mkdir()
     for name in ("link.csv", "d.csv"):
-        with pytest.raises(TableError, match="is a folder, a link or a device"):
+        with refused(TableError):
             release.write(tmp_path / name, overwrite=True)
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -498,7 +499,7 @@ def test_text_with_bare_carriage_returns_survives(tmp_path):
 def test_columns_that_a_file_would_garble_are_refused(tmp_path):
     for note in ([[1, 2]] * 40, [b"x"] * 40):
         release = aggopt.mask(people().assign(note=pd.Series(note)), job())
-        with pytest.raises(TableError, match="no file can hold: 'note'"):
+        with refused(TableError, "'note'"):
             release.write(tmp_path / "m.csv")
 
 
@@ -546,7 +547,7 @@ def test_whole_numbers_too_large_for_floats_are_masked(kind):
 def test_whole_numbers_that_floats_would_merge_are_refused(make):
     stamps = [1_700_000_000_000_000_000 + 9 * i for i in range(12)]
     asked = aggopt.Job(roles={"quasi-identifier": ["t"]}, privacy={"k": 3})
-    with pytest.raises(TableError, match=r"more digits than a float.*: 't'"):
+    with refused(TableError, "'t'"):
         aggopt.mask(make({"t": stamps}), asked)
 
 
@@ -565,9 +566,9 @@ def test_the_audit_finds_identifiers_and_rare_combinations():
     found = audit_release(frame, job().roles, job().privacy)
     assert (found.groups, found.smallest, found.holds) == (3, 1, False)
     assert found.identifiers == ("name",)
-    with pytest.raises(PrivacyError, match="still has identifiers: name"):
+    with refused(PrivacyError):
         found.require()
-    with pytest.raises(PrivacyError, match="rarest combination"):
+    with refused(PrivacyError, "rarest combination"):
         audit_release(frame.drop(columns="name"), job().roles, job().privacy).require()
 
 
@@ -595,14 +596,14 @@ def test_wishes_in_columns_are_heard_and_dropped():
 
 
 @pytest.mark.parametrize(
-    ("delta", "message"),
+    "delta",
     [
-        ({"column": "age"}, "'age', which has not the role wish"),
-        ({"attributes": {"age": 0.1}}, r"delta.attributes names \['age'\]"),
+        {"column": "age"},
+        {"attributes": {"age": 0.1}},
     ],
 )
-def test_wishes_that_cannot_be_read_are_refused(delta, message):
-    with pytest.raises(JobError, match=message):
+def test_wishes_that_cannot_be_read_are_refused(delta):
+    with refused(JobError):
         aggopt.mask(people(), job(aggregation={"method": "p3m", "delta": delta}))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import people
 
 import aggopt
@@ -391,9 +392,7 @@ def test_a_table_of_which_nothing_varies_is_refused_where_it_is_asked_for() -> N
     flat = pd.DataFrame({"s": list("aaaa")})
     both = tables(flat, flat)
     assert measure_if_varying(*both, {}) is None
-    with pytest.raises(
-        TableError, match=r"No attribute of the original varies \(4 rec"
-    ):
+    with refused(TableError):
         measure_release(*both, {})
 
 

@@ -1,140 +1,95 @@
-"""What a release says of itself, note by note."""
+"""Notes of a release: roots of trees, entries that span lines, single values."""
 
-from types import SimpleNamespace
-
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
+from tables import MDAV
 
 import aggopt
-from aggopt.data.table import Table
-from aggopt.encoding.clock import Clock
-from aggopt.job import Output
-from aggopt.pipeline.finish import notes
-from aggopt.pipeline.finish.evaluate import compare_originals
-from aggopt.pipeline.prepare.prepared_table import select_present
-from aggopt.release.audit.originals import GRID
+
+TREE = {"below": ["low", "middle"], "above": ["high"]}
 
 
-def asked(names=("a", "b"), other=(), k=2, **sections):
-    return aggopt.Job(
-        roles={"quasi-identifier": names, "other": other}, privacy={"k": k}, **sections
+def notes(frame, publish="ancestor", **sections):
+    """Return the notes on the release of a table with a tree."""
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["age", "level"], "other": ["note"]},
+        attributes={
+            "age": {"weight": 100.0},  # which decides the groups
+            "level": {"tree": TREE, "publish": publish},
+        },
+        privacy={"k": 3},
+        partition=MDAV,
+        **sections,
     )
+    return aggopt.mask(frame, job).notes
 
 
-def spanning(frame, **how):
-    job = asked(["a"], [name for name in frame if name != "a"], input=how)
-    return notes.describe_spanning_entries(
-        Table.of(frame, job.roles, job.attributes), job
+def persons(apart, n=12):
+    """Four groups of three by age, of which so many have leaves that are far apart."""
+    groups = [["low", "middle", "high"]] * apart + [["low", "low", "middle"]] * 4
+    levels = [level for group in groups[:4] for level in group]
+    ages = [100 * (i // 3) + i % 3 for i in range(n)]
+    return pd.DataFrame({"age": ages, "level": levels, "note": ["as it is"] * n})
+
+
+def roots(found):
+    return [note for note in found if "root of the tree" in note]
+
+
+@pytest.mark.parametrize(("apart", "said"), [(0, 0), (1, 0), (2, 1), (3, 1)])
+def test_half_of_the_values_that_are_roots_are_said(apart, said):
+    assert len(roots(notes(persons(apart)))) == said
+
+
+def test_it_is_said_how_many_are_published_as_the_root():
+    (said,) = roots(notes(persons(3)))
+    assert said == (
+        "'level': 9 of 12 values (75%) are published as the root of the tree, which "
+        'says nothing: choose publish = "node" or "leaf", a smaller k, or fewer '
+        "quasi-identifiers."
     )
+    assert roots(notes(persons(3), "leaf")) == []
 
 
-def test_entries_that_span_lines_are_counted_in_text_alone():
-    frame = pd.DataFrame(
-        {
-            "a": [1.0, 2.0, 3.0],
-            "plain": ["x", "XX", "z"],
-            "one": ["x\ny", "X", "z"],
-            "two": pd.Categorical(["x\r\ny", "q", "x\ry"]),
-        }
-    )
-    said = (
-        "span several lines: of a CSV file aggopt reads them only with multiline = "
-        "true under [input]."
-    )
-    assert spanning(frame) == [f"'one': 1 entry {said}", f"'two': 2 entries {said}"]
-    assert spanning(frame, multiline=True) == []
-
-
-def test_records_that_are_not_measured_are_counted():
-    rows = np.array([True, False, True])
-    said = (
-        "2 of 3 records of which nothing is missing, before and after; certificates "
-        "are of all values that are there."
-    )
-    what = "Linkage, disclosure, loss and satisfaction are"
-    assert notes.describe_incomplete_records(rows | True, None) == []
-    assert notes.describe_incomplete_records(rows, SimpleNamespace()) == [
-        f"{what} measured on the {said}"
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_entries_that_span_lines_are_counted_by_column(end):
+    frame = persons(0).assign(note=[f"a{end}b"] * 2 + ["c"] * 10)
+    spans = [note for note in notes(frame) if "span" in note]
+    assert spans == [
+        "'note': 2 entries span several lines: of a CSV file aggopt reads them only "
+        "with multiline = true under [input]."
     ]
-    assert notes.describe_incomplete_records(rows, None) == [
-        f"{what} not measured: there are {said}"
-    ]
+    coded = frame.assign(note=frame["note"].astype("category"))
+    assert [note for note in notes(coded) if "span" in note] == spans
+    assert not any("span" in n for n in notes(frame, input={"multiline": True}))
+    assert not any("span" in note for note in notes(persons(0)))
 
 
-def masked(frame, **sections):
-    return aggopt.mask(frame, asked(**sections)).notes
-
-
-def test_an_index_is_said_to_be_kept_and_groups_to_be_one(monkeypatch):
-    monkeypatch.setattr(notes, "partition_certificates", lambda *_: {})
-    given = SimpleNamespace(
-        whole=np.zeros((8, 2)),
-        job=asked(("a", "b")),
-        blocks=(SimpleNamespace(groups=1, columns=(0, 1)),),
-        held=(),
-        constant=np.array([True, False]),
-        table=SimpleNamespace(keeps_index=True),
+def test_what_is_written_so_is_read_so(tmp_path):
+    frame = persons(0).assign(note=["a\nb"] * 12)
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["age"], "other": ["note", "level"]},
+        privacy={"k": 3},
+        input={"multiline": True},
     )
-    constant = "'a' has one value only: kept as it is, weight zero."
-    kept = (
-        "The index of the pandas table is kept in release.table, with all that it "
-        "says of records; written files have none."
-    )
-    one = "'a', 'b': all 8 records form one group."
-    assert notes.describe_certificates(given, {}) == [constant, one]
-    assert notes.describe_index(given) == [kept]
-    given.table.keeps_index = False
-    assert notes.describe_index(given) == []
+    aggopt.mask(frame, job).write(tmp_path / "out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["note"].eq("a\nb").all()
 
 
-def test_one_group_is_said_where_originals_differ():
+# --- tables of few values
+
+
+def masked(frame):
+    roles = {"quasi-identifier": ["a", "b"]}
+    return aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 2})).notes
+
+
+def test_fewer_records_than_two_groups_need_are_one():
     frame = pd.DataFrame({"a": [1.0, 2, 8], "b": [1.0, 2, 8]})
-    few = "All 3 records form one group: there are fewer than 2k."
-    assert few in masked(frame)
-    blocks = (
-        SimpleNamespace(groups=2, columns=(0,)),
-        SimpleNamespace(groups=1, columns=(1,)),
-        SimpleNamespace(groups=1, columns=(2,)),
-    )
-    given = SimpleNamespace(
-        whole=np.zeros((8, 3)), job=asked(("a", "b", "c")), blocks=blocks, held=()
-    )
-    constant = np.array([False, False, True])
-    assert notes._describe_single_group(given, constant) == [
-        "'b': all 8 records form one group."
-    ]
+    assert "All 3 records form one group: there are fewer than 2k." in masked(frame)
 
 
 def test_a_constant_does_not_differ():
-    frame = pd.DataFrame({"a": [1.0] * 4, "b": [1.0, 2, 8, 9]})
-    notes = masked(frame)
+    notes = masked(pd.DataFrame({"a": [1.0] * 4, "b": [1.0, 2, 8, 9]}))
     assert "'a' has one value only: kept as it is, weight zero." in notes
     assert not any("form one group" in note for note in notes)
-
-
-def test_values_that_are_there():
-    x = np.array([1.0, np.nan, 3.0])
-    assert select_present(x).tolist() == [1.0, 3.0]
-    whole = np.array([1.0, 2.0])
-    assert select_present(whole) is whole  # no copy of a large column
-
-
-@pytest.mark.parametrize("clocked", [False, True])
-def test_a_date_may_move_by_half_of_its_step(clocked):
-    clock = Clock(pa.timestamp("ms"), 0, 1)
-    x = np.array([[0.0], [6000], [12000], [30000]])
-    job = asked(["a"])
-    frame = pd.DataFrame({"a": x[:, 0]})
-    table = Table.of(frame, job.roles, job.attributes)
-    if clocked:
-        table = SimpleNamespace(
-            places=[0], clocks={"a": clock}, roles=table.roles, types={}, domains={}
-        )
-    output = Output(digits=2)
-    steps = compare_originals(x, x, output, table).step
-    assert steps[0] == 500.0  # half a second
-    assert compare_originals(x, x, Output(digits="full"), table).step == pytest.approx(
-        max(0.5 * clocked, GRID * x.std())
-    )

@@ -7,6 +7,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -100,7 +101,7 @@ def test_a_model_of_a_file_makes_the_release_that_its_function_makes(file):
 
 def test_without_trust_nothing_runs(file):
     path, _ = file("clarabel")
-    with pytest.raises(UntrustedCodeError, match=r"\[aggregation\]"):
+    with refused(UntrustedCodeError, "[aggregation]"):
         aggopt.mask(people(), path)
 
 
@@ -137,7 +138,7 @@ def test_solvers_are_compared_on_it_the_users_among_them(file):
     own = job(aggregation={"model": capped, "cap": 9.0})
     able = [row.solver for row in compare(people(), own, ["highs"])]
     assert able == ["cvxpy:highs"]
-    with pytest.raises(JobError, match="cannot read a problem declared in cvxpy"):
+    with refused(JobError):
         list(compare(people(), own, ["pyomo:highs"]))
 
 
@@ -187,68 +188,62 @@ def test_a_sweep_takes_an_aggregation_that_is_a_function():
 
 
 @pytest.mark.parametrize(
-    ("grid", "said"),
+    "grid",
     [
-        ({"alpha": [1], "delta": [1]}, "has no alpha and delta"),
-        ({}, "No setting is named to go through"),
-        ({"over": {"capp": [1.0]}}, "No setting of capped is called 'capp'"),
-        ({"over": {"cap": []}}, "what is no list of values"),
-        ({"over": {"cap": "12"}}, "what is no list of values"),
-        ({"over": {"cap": ["high"]}}, "cap of capped is of type str"),
-        ({"over": {"cap": [1.0]}, "jobs": 0}, "jobs = 0"),
+        {"alpha": [1], "delta": [1]},
+        {},
+        {"over": {"capp": [1.0]}},
+        {"over": {"cap": []}},
+        {"over": {"cap": "12"}},
+        {"over": {"cap": ["high"]}},
+        {"over": {"cap": [1.0]}, "jobs": 0},
     ],
 )
-def test_a_sweep_refuses_what_is_no_grid_of_its_settings(grid, said):
-    with pytest.raises(JobError, match=said):
+def test_a_sweep_refuses_what_is_no_grid_of_its_settings(grid):
+    with refused(JobError):
         list(sweep(people(), job(aggregation={"model": capped}), **grid))
 
 
 def test_a_sweep_of_p3m_has_no_settings_of_the_users():
     p3m = job(aggregation={"method": "p3m"})
-    with pytest.raises(JobError, match="over names cap: it is of aggregations of your"):
+    with refused(JobError):
         list(sweep(people(), p3m, alpha=[1], delta=[1], over={"cap": [1.0]}))
 
 
 @pytest.mark.parametrize(
-    ("section", "error", "match"),
+    ("section", "error"),
     [
-        ({"model": capped, "capp": 1.0}, UnknownNameError, "did you mean 'cap'"),
-        ({"model": capped, "cap": "wide"}, JobError, "cap of capped is of type str"),
-        ({"model": capped, "method": "mean"}, JobError, "a method and a model"),
-        ({"model": capped, "solver": 3}, JobError, "neither the name of a solver"),
-        ({"model": lambda x: x}, JobError, "does not take x, labels, sizes"),
+        ({"model": capped, "capp": 1.0}, UnknownNameError),
+        ({"model": capped, "cap": "wide"}, JobError),
+        ({"model": capped, "method": "mean"}, JobError),
+        ({"model": capped, "solver": 3}, JobError),
+        ({"model": lambda x: x}, JobError),
     ],
 )
-def test_sections_that_cannot_be_are_refused_when_the_job_is_made(
-    section, error, match
-):
-    with pytest.raises(error, match=match):
+def test_sections_that_cannot_be_are_refused_when_the_job_is_made(section, error):
+    with refused(error):
         job(aggregation=section)
 
 
 @pytest.mark.parametrize(
-    ("section", "error", "match"),
+    ("section", "error"),
     [
-        ({"model": "p3m"}, JobError, "is a model of this package"),
-        ({"model": "p4m"}, UnknownNameError, "did you mean 'p3m'"),
-        ({"model": capped, "solver": "clarable"}, UnknownNameError, "'clarabel'"),
-        ({"model": capped, "solver": "pyomo:highs"}, JobError, "declared in cvxpy"),
-        ({"model": capped, "options": {"log": 1}}, JobError, "is not allowed"),
-        (
-            {"model": lambda x, labels, sizes: 3},
-            JobError,
-            "returns a int, and no cvxpy.Problem",
-        ),
+        ({"model": "p3m"}, JobError),
+        ({"model": "p4m"}, UnknownNameError),
+        ({"model": capped, "solver": "clarable"}, UnknownNameError),
+        ({"model": capped, "solver": "pyomo:highs"}, JobError),
+        ({"model": capped, "options": {"log": 1}}, JobError),
+        ({"model": lambda x, labels, sizes: 3}, JobError),
     ],
 )
-def test_what_cannot_be_used_is_refused_before_work(section, error, match):
-    with pytest.raises(error, match=match):
+def test_what_cannot_be_used_is_refused_before_work(section, error):
+    with refused(error):
         aggopt.mask(people(), job(aggregation=section))
 
 
 def test_a_program_without_a_point_releases_nothing():
     asked = {"model": capped, "cap": 0.0, "solver": "clarabel"}
-    with pytest.raises(SolverError, match="infeasible"):
+    with refused(SolverError, "infeasible"):
         aggopt.mask(people(), job(aggregation=asked))
 
 

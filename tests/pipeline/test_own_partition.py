@@ -2,11 +2,11 @@
 
 import json
 import pickle
-import re
 from inspect import getsource
 
 import numpy as np
 import pytest
+from refusals import refused
 from tables import ROLES, job, people
 
 import aggopt
@@ -95,7 +95,7 @@ def test_a_job_is_masked_by_a_trusted_file(file, code, tmp_path) -> None:
 
 def test_without_trust_not_one_byte_is_run(file, code, tmp_path) -> None:
     code.write_text(f"import os\nos.mkdir({str(tmp_path / 'ran')!r})\n{SPLIT}")
-    with pytest.raises(UntrustedCodeError, match=r"\[partition\]: .* mine\.py") as no:
+    with refused(UntrustedCodeError, "[partition]", "mine.py") as no:
         aggopt.mask(people(), file)
     assert f"--trust {code}" in no.value.fix
     read = Job.read(file)  # a job is data
@@ -120,35 +120,32 @@ def test_an_object_is_taken_where_names_are() -> None:
 
 def test_a_path_without_a_job_file_is_whole(code) -> None:
     asked = own("mine.py:split")
-    with pytest.raises(JobError, match="there is none"):
+    with refused(JobError, "there is none"):
         aggopt.mask(people(), asked, trust=[code])
     assert aggopt.mask(people(), own(f"{code}:split"), trust=[code]).audit.holds
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    "settings",
     [
-        ({"revers": True}, "No setting of split is called 'revers'"),
-        ({"revers": True}, "did you mean 'reverse'? The known"),
-        ({"weigths": "range"}, "No setting of split is called 'weigths'"),
-        ({"weigths": "range"}, "did you mean 'weights', a key beside its settings?"),
-        ({"reverse": 1}, "reverse of split is of type int"),
-        ({"weights": "none"}, "weights is 'none'"),
-        ({"attributes": 3}, "partition.attributes is 3"),
-        ({"reverse": {1, 2}}, "the setting reverse: a set in it"),
+        {"revers": True},
+        {"weigths": "range"},
+        {"reverse": 1},
+        {"weights": "none"},
+        {"attributes": 3},
+        {"reverse": {1, 2}},
     ],
 )
-def test_settings_are_those_of_the_function(settings, said) -> None:
-    with pytest.raises(JobError, match=re.escape(said)):
+def test_settings_are_those_of_the_function(settings) -> None:
+    with refused(JobError):
         own(split, **settings)
 
 
 def test_settings_of_a_file_are_checked_before_any_work(file, code) -> None:
     file.write_text(FILE.replace("reverse", "revrse"))
     steps = []
-    with pytest.raises(UnknownNameError, match="'revrse'") as refused:
+    with refused(UnknownNameError, "'revrse'", "'reverse'"):
         aggopt.mask(people(), file, trust=[code], progress=lambda *s: steps.append(s))
-    assert "did you mean 'reverse'" in refused.value.fix
     assert steps == []
 
 
@@ -173,7 +170,7 @@ def fails(X, k):
 
 
 @pytest.mark.parametrize(
-    ("function", "error", "said"),
+    ("function", "kind", "said"),
     [
         (of_two, PrivacyError, "of_two made a group of 2, but k = 3 is required"),
         (too_few, JobError, "too_few returns no partition: labels have shape (39,)"),
@@ -182,12 +179,12 @@ def fails(X, k):
         (fails, JobError, "fails fails with a ValueError in line "),
     ],
 )
-def test_what_it_returns_is_counted_before_anything_else(function, error, said) -> None:
-    with pytest.raises(error, match=re.escape(said)) as refused:
+def test_what_it_returns_is_counted_before_anything_else(function, kind, said) -> None:
+    with refused(kind, said) as error:
         aggopt.mask(people(), own(function))
-    assert type(refused.value) is error
-    assert "4711" not in str(refused.value)
-    assert str(people()["age"][0]) not in str(refused.value).replace(said, "")
+    assert type(error.value) is kind
+    assert "4711" not in str(error.value)
+    assert str(people()["age"][0]) not in str(error.value).replace(said, "")
 
 
 def spoils(X, k):
@@ -232,23 +229,16 @@ def test_a_release_is_repeated_with_the_file_that_made_it(file, code, tmp_path) 
         files.manifest, people(), tmp_path / "again.csv", trust=[moved]
     )
     assert again.table.read_bytes() == files.table.read_bytes()
-    with pytest.raises(UntrustedCodeError) as refused:
+    with refused(UntrustedCodeError, "mine.py") as error:
         aggopt.repeat(files.manifest, people(), tmp_path / "no.csv")
     digest = sha256(moved.read_bytes()).hexdigest()
-    assert refused.value.problem == (
-        "The release was made with code, mine.py, which would see the originals and "
-        "run with your rights; it was not run."
-    )
-    assert refused.value.fix == (
+    assert error.value.fix == (
         "read it; if you trust it, pass --trust with its path, or trust=[...] in "
         f"Python; its SHA-256 is {digest}."
     )
     moved.write_text(SPLIT + "\n")
-    with pytest.raises(RepeatError) as differs:
+    with refused(RepeatError, "mine.py", "SHA", "256") as differs:
         aggopt.repeat(files.manifest, people(), tmp_path / "no.csv", trust=[moved])
-    assert differs.value.problem == (
-        "mine.py is not the file that the release was made with: its SHA-256 differs."
-    )
     assert differs.value.fix == f"bring the very file, of SHA-256 {digest}."
     assert not (tmp_path / "no.csv").exists()
 
@@ -256,15 +246,8 @@ def test_a_release_is_repeated_with_the_file_that_made_it(file, code, tmp_path) 
 def test_a_release_of_an_object_is_not_repeated(tmp_path) -> None:
     release = aggopt.mask(people(), own(split))
     files = release.write(tmp_path / "masked.csv")
-    with pytest.raises(RepeatError) as refused:
+    with refused(RepeatError):
         aggopt.repeat(files.manifest, people(), tmp_path / "again.csv")
-    assert refused.value.problem == (
-        "The release was made with split, an object of Python's, which no manifest "
-        "holds."
-    )
-    assert refused.value.fix == (
-        "mask the table again, with `mask`; code in a file can be loaded again."
-    )
 
 
 def test_two_files_of_one_name_are_told_apart_by_what_they_do(tmp_path) -> None:
@@ -297,8 +280,7 @@ def test_two_files_of_one_name_and_kind_are_refused_before_work(tmp_path) -> Non
             aggregation={"method": "p3m", "solver": f"{other}:f"},
         )
 
-    match = r"The job names two files for mine\.py:f, a solver"
-    with pytest.raises(JobError, match=match):
+    with refused(JobError):
         aggopt.mask(None, by(*paths[:2]), trust=paths)
     with trust_files(paths):
         same = by(paths[0], paths[2]).load_code()
@@ -343,15 +325,8 @@ STATED |= {"kind": "solvers"}
 )
 def test_edited_code_of_a_manifest_is_refused(entry) -> None:
     for stated in ([entry], entry or 3):
-        with pytest.raises(JobError) as refused:
+        with refused(JobError):
             attach_trusted_code({}, stated)
-        assert refused.value.problem == (
-            "The manifest states no code that a release writes: it may have been "
-            "edited."
-        )
-        assert refused.value.fix == (
-            "bring the manifest as it was written with the release."
-        )
 
 
 def test_a_manifest_without_code_has_the_job_as_it_is() -> None:
@@ -417,7 +392,7 @@ def test_it_groups_blocks_and_coordinates_of_any_types() -> None:
 
 
 def test_what_it_does_not_keep_is_repaired() -> None:
-    with pytest.raises(JobError, match="split does not guarantee l"):
+    with refused(JobError):
         aggopt.mask(
             people(), job(privacy={"k": 3, "l": 2}, partition={"method": split})
         )

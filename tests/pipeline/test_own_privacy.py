@@ -1,13 +1,13 @@
 """A privacy model of the user's in a job: trusted, kept, audited, refused, repeated."""
 
 import json
-import re
 from hashlib import sha256
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import people
 
 import aggopt
@@ -72,7 +72,7 @@ def file(tmp_path):
 def test_a_trusted_file_is_kept_by_merging_audited_and_repeated(file, tmp_path) -> None:
     code = file.parent / "lib" / "mine.py"
     assert Job.read(file).privacy.own[0].method == f"{code}:several"  # none is run
-    with pytest.raises(UntrustedCodeError, match=r"\[privacy\]: .* mine\.py"):
+    with refused(UntrustedCodeError, "[privacy]", "mine.py"):
         aggopt.mask(people(), file)
     assert fewest(aggopt.mask(people(), job())) < 3
     release = aggopt.mask(people(), file, trust=[code])
@@ -116,15 +116,10 @@ def test_in_python_it_is_the_function_itself() -> None:
 
 
 def test_without_a_repair_it_is_refused_before_any_work() -> None:
-    with pytest.raises(JobError) as refused:
+    with refused(JobError):
         aggopt.mask(people(), job(own=several))
-    assert refused.value.problem == (
-        "several is promised, and mdav does not guarantee several of one attribute."
-    )
-    with pytest.raises(JobError) as refused:
+    with refused(JobError, "l = 2", "t = 0.5"):
         aggopt.mask(people(), job(own=several, l=2, t=0.5, repair="swap"))
-    assert "l = 2 and t = 0.5 and several are promised" in refused.value.problem
-    assert "does not guarantee l and several of one" in refused.value.problem
 
 
 def halves(X, k):
@@ -139,14 +134,9 @@ def test_groups_of_a_partition_of_the_users_are_left_to_the_audit() -> None:
     table = people(36)
     assert aggopt.mask(table, job(own=several, partition=halves)).audit.holds
     strict = {"method": several, "least": 3}
-    with pytest.raises(PrivacyError, match="several DOES NOT HOLD for 'illness'") as no:
+    with refused(PrivacyError, "DOES", "NOT", "HOLD"):
         aggopt.mask(table, job(own=strict, partition=pairs))
-    assert no.value.fix == (
-        'nothing was written; set repair = "merge" under [privacy], or ask less of it. '
-        "Where a repair is set: groups that publish the same values count as one, so "
-        "publish more digits."
-    )
-    with pytest.raises(JobError, match="does not guarantee l of"):
+    with refused(JobError):
         aggopt.mask(table, job(own=several, l=2, partition=halves))
 
 
@@ -158,10 +148,8 @@ def test_a_search_merges_for_it_of_its_own_accord() -> None:
 
 def test_merging_that_ends_with_one_group_says_so() -> None:
     asked = {"method": several, "least": 4}
-    with pytest.raises(InfeasibleInputError) as refused:
+    with refused(InfeasibleInputError, "DOES", "NOT"):
         aggopt.mask(people(), job(own=asked, repair="merge"))
-    assert "Merging ended with one group, and several DOES NOT" in refused.value.problem
-    assert refused.value.fix.startswith("relax it; other groups may satisfy more")
 
 
 def test_it_is_of_the_attributes_that_it_names() -> None:
@@ -173,31 +161,31 @@ def test_it_is_of_the_attributes_that_it_names() -> None:
     every = aggopt.mask(table, job(own=several, repair="merge", roles=roles))
     assert [c.attribute for c in every.audit.promises] == ["illness", "pay"]
     wrong = {"method": several, "attributes": ["pey"]}
-    with pytest.raises(UnknownNameError, match="attribute is called 'pey'"):
+    with refused(UnknownNameError, "'pey'"):
         aggopt.mask(table, job(own=wrong, repair="merge", roles=roles))
 
 
 @pytest.mark.parametrize(
-    ("own", "said"),
+    "own",
     [
-        ("l", "[privacy] own names 'l', which is no privacy model of yours."),
-        ("sevral", "[privacy] own names 'sevral', which is no privacy model of yours."),
-        (3, "[privacy] own names what is no privacy model of yours."),
-        ({"least": 3}, "[privacy] own names what is no privacy model of yours."),
-        ({"method": several, "leest": 3}, "No setting of several is called 'leest'."),
-        ({"method": several, "attributes": []}, "privacy.own.0.attributes is empty"),
-        (lambda labels, *, method: True, "takes method, which a job has"),
+        "l",
+        "sevral",
+        3,
+        {"least": 3},
+        {"method": several, "leest": 3},
+        {"method": several, "attributes": []},
+        lambda labels, *, method: True,
     ],
 )
-def test_what_names_none_is_refused_when_it_is_read(own, said) -> None:
-    with pytest.raises(JobError, match=re.escape(said)):
+def test_what_names_none_is_refused_when_it_is_read(own) -> None:
+    with refused(JobError):
         job(own=own, repair="merge")
 
 
 def test_it_is_of_the_combination_and_makes_a_repair_act() -> None:
-    with pytest.raises(JobError, match='leave out scope = "blocks"'):
+    with refused(JobError):
         job(own=several, scope="blocks")
-    with pytest.raises(JobError, match=r"repair is given, but no .* or own"):
+    with refused(JobError):
         job(repair="merge")
 
 
@@ -230,9 +218,9 @@ def test_values_are_numbers_where_all_of_them_are() -> None:
     assert (beyond.dtype, beyond.tolist()) == (object, [10**400, 1.5])
     missing = of_column(["3", None], missing="own value")
     assert (missing.dtype, missing.tolist()) == (object, [3, None])
-    with pytest.raises(TableError, match="1 confidential values are missing"):
+    with refused(TableError):
         of_column(["3", None])
-    with pytest.raises(TableError, match="dates or times, which a privacy model of y"):
+    with refused(TableError):
         of_column(pd.to_datetime(["2020-01-01", "2020-01-02"]))
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -58,7 +59,7 @@ def test_a_repair_asks_a_trusted_file(tmp_path, paid):
     path = tmp_path / "job.toml"
     path.write_text(FILE)
     assert Job.read(path).privacy.repair.solver == f"{code}:choose"
-    with pytest.raises(UntrustedCodeError, match=r"\[privacy\]: solver: .* mine\.py"):
+    with refused(UntrustedCodeError, "[privacy]", "mine.py"):
         aggopt.mask(paid, path)
     release = aggopt.mask(paid, path, trust=[code])
     assert release.audit.holds
@@ -98,17 +99,17 @@ def test_the_program_of_groups_is_asked_of_it():
 
 
 def test_a_limit_that_it_does_not_take_is_refused_before_work(paid):
-    with pytest.raises(JobError, match="choose takes no time_limit"):
+    with refused(JobError, "time_limit"):
         optimal(np.eye(8), 2, solver=choose, time_limit=9.0)
     repair = {"method": "merge-ilp", "solver": choose, "time_limit": 9.0}
     roles = {"quasi-identifier": ["age", "income"], "confidential": ["pay"]}
     roles["other"] = ["name", "illness", "note"]
     own = job(roles=roles, privacy={"k": 3, "t": 0.35, "repair": repair})
-    with pytest.raises(JobError, match="choose takes no time_limit"):
+    with refused(JobError, "time_limit"):
         require_guarantees(own.load_code())
-    with pytest.raises(JobError, match="choose takes no time_limit"):
+    with refused(JobError, "time_limit"):
         aggopt.mask(paid, own)
-    with pytest.raises(JobError, match="choose takes no time_limit"):
+    with refused(JobError, "time_limit"):
         aggopt.repair.closeness(
             paid[["age", "income"]].to_numpy(float),
             paid["pay"],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt import Job
@@ -123,9 +124,9 @@ def test_units_are_counted_where_k_counts_them() -> None:
 
 def test_most_rare_is_refused_unless_the_job_says_so() -> None:
     frame = persons(rare=70)
-    with pytest.raises(TableError, match="70 of 120 entries") as refused:
+    with refused(TableError, "70", "120") as error:
         aggopt.mask(frame, job())
-    assert "village" not in str(refused.value)
+    assert "village" not in str(error.value)
     for rare in ("publish", "avoid"):
         release = aggopt.mask(frame, job(**own(rare=rare)))
         assert len(release.table) == 120
@@ -134,33 +135,27 @@ def test_most_rare_is_refused_unless_the_job_says_so() -> None:
 
 def test_all_rare_cannot_be_avoided() -> None:
     frame = persons(rare=120)
-    with pytest.raises(InfeasibleInputError, match="no value is had by k = 4"):
+    with refused(InfeasibleInputError, "k = 4"):
         aggopt.mask(frame, job(**own(rare="avoid")))
 
 
 @pytest.mark.parametrize(
-    ("sections", "says"),
+    "sections",
     [
-        ({"attributes": {"age": {"rare": "avoid"}}}, "is a number or a date"),
-        (
-            own(rare="avoid") | {"aggregation": {"categories": FREQUENCIES}},
-            "another method",
-        ),
-        (
-            own(rare="avoid") | {"aggregation": {"categories": OCCURRING}},
-            "another method",
-        ),
+        {"attributes": {"age": {"rare": "avoid"}}},
+        own(rare="avoid") | {"aggregation": {"categories": FREQUENCIES}},
+        own(rare="avoid") | {"aggregation": {"categories": OCCURRING}},
     ],
 )
-def test_what_cannot_be_done_is_refused(sections: dict[str, Any], says: str) -> None:
-    with pytest.raises(JobError, match=says):
+def test_what_cannot_be_done_is_refused(sections: dict[str, Any]) -> None:
+    with refused(JobError):
         aggopt.mask(persons(), job(**sections))
 
 
 def test_plurality_avoids_what_it_is_told() -> None:
     made = aggopt.aggregate.plurality([*"aabbbc"], [0, 0, 0, 1, 1, 1], avoid="a")
     assert made.values.tolist() == [*"bbb", *"bbb"]
-    with pytest.raises(JobError, match="All categories that 1 group"):
+    with refused(JobError):
         aggopt.aggregate.plurality([*"abab"], [0, 0, 1, 1], avoid=[*"ab"])
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from refusals import refused
 from tables import ROLES, job, people
 
 import aggopt
@@ -32,16 +33,14 @@ def looked(files, **how):
 
 
 def test_a_shuffled_release_is_not_taken_to_be_in_the_same_order(written) -> None:
-    said = r"masked\.csv has another .* than people\.csv: masked\.manifest\.json says"
-    with pytest.raises(TableError, match=said) as refused:
+    with refused(TableError):
         looked(written)
-    assert "leave --same-order out" in refused.value.fix
     for text in ("no JSON", "[]", "{}"):
         written.manifest.write_text(text)
-        with pytest.raises(TableError, match=r"masked\.private\.csv says so"):
+        with refused(TableError, "private.csv"):
             looked(written)
     written.manifest.unlink()
-    with pytest.raises(TableError, match=r"masked\.private\.csv says so"):
+    with refused(TableError, "private.csv"):
         looked(written)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import ROLES, WIDE, job, people, wide
 
 import aggopt
@@ -30,7 +31,7 @@ def files(made, tmp_path):
     return made.write(tmp_path / "masked.csv")
 
 
-def refused(files, kind: type[AggoptError] = TableError) -> AggoptError:
+def get_refusal(files, kind: type[AggoptError] = TableError) -> AggoptError:
     with pytest.raises(kind) as caught:
         assess_release(files.table.with_name("people.csv"), files.table, job())
     return caught.value
@@ -38,14 +39,14 @@ def refused(files, kind: type[AggoptError] = TableError) -> AggoptError:
 
 def test_a_table_of_another_length_is_refused(files) -> None:
     people(39).to_csv(files.table.with_name("people.csv"), index=False)
-    why = refused(files)
+    why = get_refusal(files)
     assert why.problem == "people.csv has 39 records and masked.csv 40."
     assert why.fix == "assess a release against the table it was made from."
 
 
 def test_without_its_key_nobody_can_tell_which_record_is_which(files) -> None:
     files.private.unlink()
-    why = refused(files)
+    why = get_refusal(files)
     assert why.problem == (
         f"{files.private} is not there, so nobody can tell which record of masked.csv "
         "is which."
@@ -60,14 +61,10 @@ def test_a_release_named_first_is_said_to_be_one(tmp_path) -> None:
     table = tmp_path / "people.csv"
     people().to_csv(table, index=False)
     files = aggopt.mask(table, job()).write(tmp_path / "masked.csv")
-    with pytest.raises(TableError) as refused:
+    with refused(TableError, "masked.csv", "people.csv", "manifest.json"):
         assess_release(files.table, table, job())
-    assert refused.value.problem == (
-        "masked.csv is the release, made from people.csv: masked.manifest.json says so."
-    )
-    assert refused.value.fix == "name the original first, and then what was released."
     released = job(roles={**ROLES, "identifier": []})
-    with pytest.raises(TableError, match=r"There is no file .*none\.csv"):
+    with refused(TableError, "none.csv"):
         assess_release(files.table, tmp_path / "none.csv", released)
     again = aggopt.mask(files.table, released).write(tmp_path / "again.csv")
     assert assess_release(files.table, again.table, released).audit.holds
@@ -77,7 +74,7 @@ def test_a_release_named_first_is_said_to_be_one(tmp_path) -> None:
 def test_a_key_that_is_no_order_of_the_records_is_refused(files, places) -> None:
     files.manifest.unlink()
     pd.DataFrame({"released_record": places}).to_csv(files.private, index=False)
-    why = refused(files)
+    why = get_refusal(files)
     assert why.problem == "masked.private.csv is not the key of these two tables."
     assert why.fix == "put back the one that was written with the release."
 
@@ -85,7 +82,7 @@ def test_a_key_that_is_no_order_of_the_records_is_refused(files, places) -> None
 def test_a_release_is_not_made_again_over_what_it_is_made_from(files) -> None:
     people_csv = files.table.with_name("people.csv")
     before = people_csv.read_bytes()
-    with pytest.raises(AggoptError, match="people"):
+    with refused(AggoptError, "people"):
         repeat(files.manifest, people_csv, people_csv, overwrite=True)
     assert people_csv.read_bytes() == before
 
@@ -146,7 +143,7 @@ def test_names_have_no_correlation_to_make_blocks_of(tmp_path) -> None:
         partition={"method": "mdav", "attributes": {"correlation": 0.6}},
     )
     both = tmp_path / "people.csv", tmp_path / "people.csv"
-    with pytest.raises(JobError, match="1 attribute of 6 are no plain numbers"):
+    with refused(JobError):
         assess_release(*both, asked, same_order=True)
 
 

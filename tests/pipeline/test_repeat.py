@@ -7,7 +7,7 @@ from refusals import refused
 from tables import job, people, wide, wide_job
 
 import aggopt
-from aggopt.errors import JobError, RepeatError, TableError
+from aggopt.errors import AggoptError, JobError, RepeatError, TableError
 from aggopt.release.files.staging import compute_sha256
 
 WAYS = {
@@ -85,7 +85,7 @@ def test_a_tree_that_is_not_there_names_its_column(tmp_path) -> None:
         'quasi-identifier = ["age", "illness"]\n[privacy]\nk = 3\n'
         '[attributes.illness]\ntree = "ill.csv"\n'
     )
-    with pytest.raises(TableError, match=r"Column 'illness': .*ill\.csv"):
+    with refused(TableError, "'illness'", "ill.csv"):
         aggopt.mask(people(), tmp_path / "job.toml")
 
 
@@ -101,7 +101,7 @@ def test_another_table_is_refused_before_any_work(written, column) -> None:
     folder, files = written
     other = people()
     other[column] = other[column].to_numpy()[::-1]
-    with pytest.raises(RepeatError, match=r"not the one that masked\.manifest"):
+    with refused(RepeatError):
         aggopt.repeat(files.manifest, other, folder / "again.csv", progress=refuse)
 
 
@@ -111,7 +111,7 @@ def refuse(step, share):
 
 def test_another_ending_is_refused(written) -> None:
     folder, files = written
-    with pytest.raises(RepeatError, match=r"again.parquet is to repeat a .csv file"):
+    with refused(RepeatError, "again.parquet"):
         aggopt.repeat(files.manifest, people(), folder / "again.parquet")
 
 
@@ -123,11 +123,11 @@ def test_other_bytes_are_not_written_and_versions_that_differ_are_named(
     stated["output"]["sha256"] = "0" * 64
     files.manifest.write_text(json.dumps(stated))
     before = names(folder)
-    with pytest.raises(RepeatError, match="same: the manifest may have been edited, a"):
+    with refused(RepeatError):
         aggopt.repeat(files.manifest, people(), folder / "again.csv")
     stated["versions"]["numpy"] = "1.0"
     files.manifest.write_text(json.dumps(stated))
-    with pytest.raises(RepeatError, match=r"made with numpy 1.0 \(now "):
+    with pytest.raises(RepeatError, match=r"numpy 1\.0"):
         aggopt.repeat(files.manifest, people(), folder / "again.csv")
     assert names(folder) == before
 
@@ -135,9 +135,9 @@ def test_other_bytes_are_not_written_and_versions_that_differ_are_named(
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"output": {}}', "\x00"])
 def test_what_is_no_manifest_is_refused(tmp_path, text) -> None:
     (tmp_path / "m.manifest.json").write_text(text)
-    with pytest.raises(JobError, match="not the manifest of a written release"):
+    with refused(JobError):
         aggopt.repeat(tmp_path / "m.manifest.json", people(), tmp_path / "again.csv")
-    with pytest.raises(TableError, match=r"There is no file .*none\.json"):
+    with refused(TableError, "none.json"):
         aggopt.repeat(tmp_path / "none.json", people(), tmp_path / "again.csv")
 
 
@@ -148,7 +148,7 @@ def test_a_manifest_that_may_not_be_read_is_refused(written, monkeypatch) -> Non
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(type(files.manifest), "open", forbidden)
-    with pytest.raises(TableError, match=r"json cannot be read: Permission denied\."):
+    with refused(TableError):
         aggopt.repeat(files.manifest, people(), folder / "again.csv")
 
 
@@ -182,7 +182,7 @@ def test_what_no_release_writes_into_its_manifest_is_refused(written, where) -> 
 def test_a_file_that_is_deep_or_of_another_kind_is_no_manifest(written, text) -> None:
     folder, files = written
     files.manifest.write_text(text)
-    with pytest.raises(JobError, match="not the manifest of a written release"):
+    with refused(JobError):
         aggopt.repeat(files.manifest, people(), folder / "again.csv")
 
 
@@ -193,17 +193,17 @@ def test_a_release_in_the_order_of_the_input_states_no_seed(tmp_path) -> None:
     stated = json.loads(files.manifest.read_text())
     stated["output"]["seed"] = 7
     files.manifest.write_text(json.dumps(stated))
-    with pytest.raises(JobError, match="states no output seed"):
+    with refused(JobError):
         aggopt.repeat(files.manifest, people(), tmp_path / "again.csv")
 
 
 def test_a_repetition_is_refused_early_where_it_could_not_be_written(written) -> None:
     folder, files = written
     again = files.manifest, people(), folder / "again.csv"
-    with pytest.raises(TableError, match=r"There is no folder .*keep"):
+    with refused(TableError):
         aggopt.repeat(*again, private=folder / "keep", progress=refuse)
     (folder / "again.csv").touch()
-    with pytest.raises(TableError, match=r"again\.csv would be overwritten"):
+    with refused(TableError, "again.csv"):
         aggopt.repeat(*again, progress=refuse)
 
 
@@ -215,9 +215,7 @@ def test_a_repetition_is_not_written_over_its_table_nor_its_manifest(written) ->
         (table, table, "people.csv"),
         (people(), files.table, files.manifest.name),
     ):
-        with refused(
-            f"{lost} would be written over the input itself.", "write to another name."
-        ):
+        with refused(AggoptError, lost):
             aggopt.repeat(files.manifest, data, to, overwrite=True, progress=refuse)
 
 
@@ -250,5 +248,5 @@ def test_a_seed_of_zero_is_one(tmp_path) -> None:
 
 @pytest.mark.parametrize("secret", [3, "", "7" * 31, "x" * 32])
 def test_a_secret_is_128_bits(secret) -> None:
-    with pytest.raises(JobError, match="32 hexadecimal digits"):
+    with refused(JobError, "32"):
         aggopt.mask(people(), job(), secret=secret)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from refusals import refused
 from tables import job, people, wide, wide_job
 
 import aggopt
@@ -157,21 +158,21 @@ def test_a_comparison_audits_and_measures_what_would_be_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "message"),
+    "output",
     [
-        ({"digits": 1}, "digits"),
-        ({"digits": 16}, "digits"),
-        ({"digits": 6.0}, "digits"),
-        ({"digits": True}, "digits"),
-        ({"digits": "all"}, "digits"),
-        ({"decimals": 16}, "decimals"),
-        ({"decimals": -16}, "decimals"),
-        ({"decimals": 0.5}, "decimals"),
-        ({"digits": 6, "decimals": 2}, "digits and decimals are given"),
+        {"digits": 1},
+        {"digits": 16},
+        {"digits": 6.0},
+        {"digits": True},
+        {"digits": "all"},
+        {"decimals": 16},
+        {"decimals": -16},
+        {"decimals": 0.5},
+        {"digits": 6, "decimals": 2},
     ],
 )
-def test_settings_that_make_no_sense_are_refused(output, message) -> None:
-    with pytest.raises(JobError, match=message):
+def test_settings_that_make_no_sense_are_refused(output) -> None:
+    with refused(JobError):
         job(output=output)
 
 

@@ -28,9 +28,9 @@ def masked(counts, k, slack, roles=ROLES, **section):
 
 
 def refusal(counts, k, slack, **section):
-    with pytest.raises(InfeasibleInputError) as refused:
+    with pytest.raises(InfeasibleInputError) as error:
         masked(counts, k, slack, **section)
-    return refused.value
+    return error.value
 
 
 def sums_of_groups(k, n):

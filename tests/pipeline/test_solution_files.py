@@ -8,7 +8,7 @@ import pytest
 from refusals import refused
 from tables import job, people
 
-from aggopt.errors import JobError
+from aggopt.errors import AggoptError, JobError
 from aggopt.pipeline.programs.declare import declare_program
 from aggopt.pipeline.programs.export import (
     _write,
@@ -157,9 +157,9 @@ def test_a_solution_of_other_variables_is_refused():
     part = parse_solution("# Primal solution values\n# Columns 1\nx1 4711\n# Rows 0")
     other = parse_solution("objective value: 3\ny 4711\n")
     for wrong in (part, other):
-        with pytest.raises(ValueError) as refused:  # noqa: PT011  # it has no words
+        with pytest.raises(ValueError) as error:  # noqa: PT011  # it has no words
             set_pyomo_values(wrong, both)
-        assert str(refused.value) == ""
+        assert str(error.value) == ""
     assert problem.x[0].value is None
     set_pyomo_values(
         parse_solution("objective value: 3\n\n# said\nx2 0.5 (obj:1)"), both
@@ -179,10 +179,7 @@ def test_a_solution_is_read_as_its_key_says(tmp_path):
     values = renormalised(tmp_path, asked, "lp")
     lines = [f"{name} {v!r}" for name, v in values.items()]
     sol.write_text("\n".join(["objective value: 0", *lines]))
-    with refused(
-        "age.nl.key.json and age.lp.key.json lie beside age.sol.",
-        "name the key of the file that was solved.",
-    ):
+    with refused(AggoptError, "key.json"):
         import_solution(TABLE, asked, "age", sol)
     key = tmp_path / "age.lp.key.json"
     made = import_solution(TABLE, asked, "age", sol, key=key)
@@ -190,11 +187,8 @@ def test_a_solution_is_read_as_its_key_says(tmp_path):
     stated = json.loads(key.read_text())
     assert stated.pop("format") == "lp"
     key.write_text(json.dumps({**stated, "format": "lpp"}))
-    with refused(
-        "No format of programs is called 'lpp'.",
-        "did you mean 'lp'? The known names are lp, mps, nl.",
-    ):
+    with refused(AggoptError, "'lpp'", "'lp'"):
         import_solution(TABLE, asked, "age", sol, key=key)
     key.write_text(json.dumps(stated))  # it is of an NL file then
-    with pytest.raises(JobError, match=r"age\.sol is no solution of the program"):
+    with refused(JobError):
         import_solution(TABLE, asked, "age", sol, key=key)

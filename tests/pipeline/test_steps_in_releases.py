@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from stratified import KEYS, residents, within
 from surveys import heavy, masked, sample, survey
 from tables import job, people, put_partitioner, wide, wide_job
@@ -60,7 +61,7 @@ def test_groups_before_a_repair_are_those_of_the_method(stratum) -> None:
         frame.loc[frame["sex"] == "f", "ill"] = "flu"
         again = partition_table(frame, asked, None, repair=False)
         assert again.labels.tolist() == plain.labels.tolist()
-        with pytest.raises(InfeasibleInputError, match="by 3 of 4 strata"):
+        with refused(InfeasibleInputError):
             partition_table(frame, asked, None)
         return
     after = partition_table(frame, asked, None)
@@ -100,7 +101,7 @@ def test_a_requirement_that_a_stratum_breaks_as_a_whole_is_refused(policy) -> No
         frame.loc[::7, "income"] = np.nan
         missing = {"missing": {"policy": policy}}
     privacy = {"k": 3, "own": [several], "repair": "merge"}
-    with pytest.raises(InfeasibleInputError, match=r"^Within strata no groups were "):
+    with refused(InfeasibleInputError):
         aggopt.mask(frame, within(privacy=privacy, **missing))
     roles = {"roles": TOGETHER}
     assert aggopt.mask(frame, within(privacy=privacy, **roles, **missing)).audit.holds
@@ -137,7 +138,7 @@ def test_a_group_of_several_patterns_publishes_what_all_its_records_have() -> No
 def test_an_attribute_that_a_repair_would_suppress_is_refused() -> None:
     frame = people(24).assign(illness=["flu"] * 12 + ["none"] * 12)
     frame.loc[:11, "income"] = np.nan
-    with pytest.raises(InfeasibleInputError, match=r"^Every value of 'income' would"):
+    with refused(InfeasibleInputError, "'income'"):
         aggopt.mask(frame, job(privacy=L2, missing={"policy": "patterns"}))
 
 
@@ -209,7 +210,7 @@ def test_a_partition_that_failed_ends_whatever_uses_its_groups(monkeypatch) -> N
         lambda: aggopt.mask(people(), asked),
         lambda: [*sweep(people(), asked, alpha=[0.5], delta=[0.1], jobs=1)],
     ):
-        with pytest.raises(SolverError, match=r"^No usable answer was found for "):
+        with refused(SolverError):
             work()
 
 
@@ -360,10 +361,10 @@ def test_a_manifest_that_lacks_a_section_is_refused(tmp_path, change) -> None:
         files = release.write(tmp_path / f"{name}.csv")
     stated = json.loads(files.manifest.read_text())
     files.manifest.write_text(json.dumps({**stated, **change}))
-    with pytest.raises(TableError, match="is not the manifest of a release"):
+    with refused(TableError):
         compared(tmp_path, "ab")
 
 
 def test_a_job_that_is_none_is_refused_by_its_type() -> None:
-    with pytest.raises(JobError, match=r"^A float is not a job\."):
+    with refused(JobError):
         aggopt.mask(people(), 0.5)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from stratified import KEYS, residents, within
 
 import aggopt
@@ -129,26 +130,24 @@ FIX = "drop it, as identifier, choose a smaller k, or fewer columns as stratum."
 
 
 def test_one_stratum_of_one_is_said_as_one():
-    with pytest.raises(InfeasibleInputError, match="in 1 of 1 stratum, with k = 4"):
+    with refused(InfeasibleInputError, "k = 4"):
         require_none_of(np.array([True]), "age", 4, 4)
 
 
 @pytest.mark.parametrize(
-    ("count", "sections", "said"),
+    ("count", "sections"),
     [
-        (12, FILL, "fewer than 3 values that are not missing in 1 of 4 strata, with"),
-        (14, FILL, "fewer than 3 values that are not missing in 1 of 4 strata, with"),
-        (9, {**KEEP, **VARIANCE}, "fewer than 6 values that are not missing in 1 of 4"),
-        (9, {**FILL, **VARIANCE}, "fewer than 6 values that are not missing in 1 of 4"),
+        (12, FILL),
+        (14, FILL),
+        (9, {**KEEP, **VARIANCE}),
+        (9, {**FILL, **VARIANCE}),
     ],
 )
-def test_too_few_values_in_a_stratum_are_refused(count, sections, said):
-    with pytest.raises(AggoptError) as error:
+def test_too_few_values_in_a_stratum_are_refused(count, sections):
+    with refused(AggoptError, "'income'") as error:
         aggopt.mask(lacking("n", count), within(**sections))
-    assert error.value.problem.startswith(f"'income' has {said}")
     end = " and its variance to be kept in each." if count == 9 else ", with k = 3."
     assert error.value.problem.endswith(end)
-    assert error.value.fix == FIX
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib.externals.loky.backend.reduction import dumps
+from refusals import refused
 from stratified import ROLES, residents, within
 
 import aggopt
@@ -102,24 +103,24 @@ def test_what_a_stratum_refuses_is_said_as_by_one_process(sent):
     asked = {"method": "p3m", "delta": 2.4, "importance": 1.0}
     said = []
     for jobs in (1, 2):
-        with pytest.raises(aggopt.errors.AggoptError) as refused:
+        with pytest.raises(aggopt.errors.AggoptError) as error:
             masked(aggregation=asked, strata={"jobs": jobs})
-        said.append((type(refused.value), refused.value.problem, refused.value.fix))
+        said.append((type(error.value), error.value.problem, error.value.fix))
     assert said[0] == said[1]
 
 
 def test_a_log_of_solvers_is_of_one_process(tmp_path):
-    with logged(tmp_path / "log.txt"), pytest.raises(JobError) as refused:
+    with logged(tmp_path / "log.txt"), pytest.raises(JobError) as error:
         masked(strata={"jobs": 2})
-    assert refused.value.problem == (
+    assert error.value.problem == (
         "[strata] jobs = 2, and a log of solvers is kept, which is of one process."
     )
-    assert refused.value.fix == "set jobs = 1, or keep no log."
+    assert error.value.fix == "set jobs = 1, or keep no log."
 
 
 def test_no_process_at_all_is_refused():
     for wrong in (0, -1, 1.5):
-        with pytest.raises(JobError, match=r"strata\.jobs"):
+        with refused(JobError, "strata.jobs"):
             Job(roles=ROLES, privacy={"k": 3}, strata={"jobs": wrong})
     assert within().strata.jobs == 1
 

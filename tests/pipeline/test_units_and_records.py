@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from households import OF_RECORDS, OF_UNITS, members, of
+from refusals import refused
 
 import aggopt
 from aggopt.command.collect_errors import find_obstacles, find_refusal
@@ -169,7 +170,7 @@ def test_what_is_not_of_each_kind_is_refused(case):
 
 
 def test_what_varies_within_a_unit_is_refused_and_checked(tmp_path):
-    with pytest.raises(AggoptError, match="'income' in 1") as error:
+    with refused(AggoptError, "'income'") as error:
         aggopt.mask(varying(), both())
     assert "'age'" not in error.value.problem
     path = tmp_path / "in.csv"
@@ -185,12 +186,5 @@ def test_what_varies_within_a_unit_is_refused_and_checked(tmp_path):
 
 
 def test_other_commands_refuse_such_a_job():
-    with pytest.raises(AggoptError) as error:
+    with refused(AggoptError):
         aggopt.declare(members(), both(aggregation={"method": "p3m"}), "age")
-    assert error.value.problem == (
-        "Some quasi-identifiers are of units, and others of records: such a job is for "
-        "aggopt mask, aggopt check, and what looks at releases."
-    )
-    assert error.value.fix == (
-        "name those of one kind alone, and drop the others, as identifier."
-    )

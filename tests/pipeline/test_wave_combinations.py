@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.errors import AggoptError, JobError, PrivacyError
@@ -330,7 +331,7 @@ def test_three_waves_of_a_census_leave_k_in_all_pairs(tmp_path, k) -> None:
 
 
 def test_a_wave_that_names_one_earlier_release_of_two_is_refused(tmp_path) -> None:
-    with pytest.raises(JobError, match="keeps groups of one_masked"):
+    with refused(JobError, "one_masked"):
         mask_three(tmp_path, "plain", 0, named=["two"])
     assert not (tmp_path / "three_masked.csv").exists()
 
@@ -349,12 +350,12 @@ def test_the_remedies_of_a_refused_wave_make_it_hold(tmp_path, what) -> None:
         how = in_groups(tmp_path, "one", "one_masked", changes)
         return aggopt.mask(table, job(what, how, **sections))
 
-    with pytest.raises(PrivacyError) as refused:
+    with pytest.raises(PrivacyError) as error:
         masked("refuse")
     for changes in ("merge", "hold back"):
-        assert f'changes = "{changes}" under [partition]' in refused.value.fix
+        assert f'changes = "{changes}" under [partition]' in error.value.fix
         release = masked(changes)
-        assert f"holds back {release.wave.held} of 69 records" in refused.value.fix
+        assert f"holds back {release.wave.held} of 69 records" in error.value.fix
         assert release.wave.changes.holds
 
 
@@ -424,19 +425,13 @@ def test_earlier_releases_that_show_few_together_are_noted(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "says"),
+    "changed",
     [
-        (
-            {"keep_groups": [1, 0], "earlier": [1, 0]},
-            r"names one_masked\.private\.csv after",
-        ),
-        (
-            {"earlier": [1, 0]},
-            "two.csv is not the table that the release of one_masked",
-        ),
+        {"keep_groups": [1, 0], "earlier": [1, 0]},
+        {"earlier": [1, 0]},
     ],
 )
-def test_earlier_releases_in_another_order_are_refused(tmp_path, changed, says) -> None:
+def test_earlier_releases_in_another_order_are_refused(tmp_path, changed) -> None:
     one = people(40, 0, "plain")
     two = later(one, 0, "plain", gone=3, new=3)
     two.to_csv(tmp_path / "two.csv", index=False)
@@ -447,7 +442,7 @@ def test_earlier_releases_in_another_order_are_refused(tmp_path, changed, says) 
     how = in_all(tmp_path, ["one", "two"], "hold back")
     for key, places in changed.items():
         how[key] = [how[key][place] for place in places]
-    with pytest.raises(AggoptError, match=says):
+    with refused(AggoptError):
         aggopt.mask(tmp_path / "two.csv", job("plain", how))
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from households import OF_UNITS, members, of
+from refusals import refused
 from surveys import heavy, masked, sample
 from tables import job, people
 
@@ -103,12 +104,8 @@ def infeasible(x, labels, sizes):
 
 
 def test_what_a_model_of_the_users_does_not_solve_releases_nothing() -> None:
-    with pytest.raises(
-        SolverError, match=r"^No usable answer was found for 'age'"
-    ) as error:
+    with refused(SolverError, "'age'"):
         aggopt.mask(people(12), job(aggregation={"model": infeasible}))
-    assert "settings" in error.value.fix
-    assert error.value.fix.endswith("nothing was released.")
 
 
 def test_a_second_look_is_by_what_the_job_says(tmp_path) -> None:

@@ -9,6 +9,7 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from privacy import slow
+from refusals import refused
 
 from aggopt.errors import TableError
 from aggopt.privacy import find_groups, t_closeness
@@ -162,12 +163,12 @@ def test_a_constant_attribute_is_at_distance_0(distance):
 def test_what_is_missing_is_a_value_of_its_own_only_if_asked():
     values = ["flu", None, "flu", None]
     for way in ({"distance": "equal"}, {"distance": "hierarchical", "tree": TREE}):
-        with pytest.raises(TableError, match="2 confidential values are missing"):
+        with refused(TableError):
             t_closeness([0, 0, 1, 1], values, **way)
         assert t_closeness([0, 0, 1, 1], values, missing="own value", **way) == 0
         assert t_closeness([0, 1, 0, 1], values, missing="own value", **way) == 0.5
     for holes in ([1.0, np.nan], [1, None]):
-        with pytest.raises(TableError, match="1 confidential values are missing"):
+        with refused(TableError):
             t_closeness([0, 1], holes)
-        with pytest.raises(TableError, match="have no place in an order"):
+        with refused(TableError):
             t_closeness([0, 1], holes, missing="own value")

@@ -9,6 +9,7 @@ from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from privacy import slow
+from refusals import refused
 
 from aggopt import privacy
 from aggopt.errors import JobError, TableError
@@ -105,7 +106,7 @@ def test_a_constant_attribute_is_1_diverse():
 
 def test_missing_values():
     values = ["a", None, "b", None]
-    with pytest.raises(TableError, match="2 confidential values are missing"):
+    with refused(TableError):
         privacy.distinct_l([0, 0, 1, 1], values)
     assert privacy.distinct_l([0, 0, 1, 1], values, missing="own value") == 2
     assert privacy.distinct_l([0, 1, 0, 1], values, missing="own value") == 1
@@ -119,18 +120,18 @@ def test_numbers_and_text_differ():
 
 @pytest.mark.parametrize("c", [0, -1, float("nan"), float("inf"), "2", None, True])
 def test_c_is_a_number_above_0(c):
-    with pytest.raises(JobError, match="c is"):
+    with refused(JobError, "c is"):
         privacy.recursive_cl([0, 0], [1, 2], c)
 
 
 def test_values_that_cannot_be_compared():
     lists = np.empty(2, object)
     lists[:] = [[1], [2]]
-    with pytest.raises(TableError, match="cannot be compared"):
+    with refused(TableError, "cannot be compared"):
         privacy.distinct_l([0, 0], lists)
 
 
 def test_errors_quote_no_value():
-    with pytest.raises(TableError) as refused:
+    with pytest.raises(TableError) as error:
         privacy.distinct_l([0, 0, 0], ["secret", None, "other"])
-    assert "secret" not in str(refused.value)
+    assert "secret" not in str(error.value)

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 
 from aggopt.core.columns import iter_columns
 from aggopt.errors import InfeasibleInputError, TableError
@@ -169,7 +170,7 @@ def test_a_tree_is_refused_where_64_bits_end_and_not_before():
         return Nested(place, np.zeros((1, 1), np.int64), np.ones(1, np.int64), 4)
 
     assert tree(2**30 - 1).n == 2**30 - 1
-    with pytest.raises(InfeasibleInputError, match="too many to decide"):
+    with refused(InfeasibleInputError):
         tree(2**30)
 
 
@@ -288,7 +289,7 @@ def test_no_number_counts_as_less_than_nothing():
 def test_64_bits_are_used_to_the_last():
     most = np.iinfo(np.int64).max  # 7^2 divides it
     require_exact(7, most // 49)
-    with pytest.raises(InfeasibleInputError, match="too many to decide"):
+    with refused(InfeasibleInputError):
         require_exact(7, most // 49 + 1)
 
 
@@ -303,5 +304,5 @@ def test_numbers_of_several_kinds_are_ranked_exactly():
     "endless", [float("inf"), float("-inf"), Decimal("Infinity")], ids=str
 )
 def test_what_is_infinite_has_no_rank(endless):
-    with pytest.raises(TableError, match=r"^1 of 3 distinct .* are infinite"):
+    with refused(TableError):
         rank_numbers([1, endless, 2.5])

@@ -14,9 +14,9 @@ from aggopt.privacy import find_groups, t_closeness
 
 
 def refusal(kind, *arguments, **options):
-    with pytest.raises(kind) as refused:
+    with pytest.raises(kind) as error:
         t_closeness(*arguments, **options)
-    return str(refused.value)
+    return str(error.value)
 
 
 HOLED = [

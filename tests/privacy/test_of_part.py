@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from aggopt.data.context.confidential_parts import OfPart
 from aggopt.errors import InfeasibleInputError
@@ -153,7 +154,7 @@ def test_the_sign_of_a_term_is_exact_in_large_groups():
 def test_a_table_that_is_too_large_to_count_exactly_is_refused(kind):
     half = round(LARGEST**0.5)
     distance = DISTANCES[kind](np.array([0, 1]))
-    with pytest.raises(InfeasibleInputError, match="too many to decide"):
+    with refused(InfeasibleInputError):
         distance.counted(np.array([half, half]))
 
 

@@ -9,6 +9,7 @@ from from_python import from_python
 from hypothesis import given
 from hypothesis import strategies as st
 from privacy import slow
+from refusals import refused
 from scipy.stats import wasserstein_distance
 
 from aggopt.errors import InfeasibleInputError, JobError, TableError
@@ -135,39 +136,39 @@ def test_a_kernel_of_one_group_agrees():
 
 @pytest.mark.parametrize("t", [0, 1, -0.1, 1.5, float("nan"), float("inf")])
 def test_t_lies_between_0_and_1(t):
-    with pytest.raises(JobError, match="not strictly between 0 and 1"):
+    with refused(JobError):
         Ordered.of([1, 2]).limits(t)
 
 
 @pytest.mark.parametrize("t", ["0.1", None, True])
 def test_t_is_a_number(t):
-    with pytest.raises(JobError, match="t must be a number"):
+    with refused(JobError):
         Ordered.of([1, 2]).limits(t)
 
 
 @pytest.mark.parametrize("bins", ["ranks", None, 3])
 def test_unknown_bins(bins):
-    with pytest.raises(JobError, match="none of 'distinct', 'rank'"):
+    with refused(JobError, "'distinct'", "'rank'"):
         Ordered.of([1, 2], bins)
 
 
 @pytest.mark.parametrize(
-    ("values", "complaint"),
+    "values",
     [
-        (["a", "b"], "have no order"),
-        ([[1, 2]], r"has shape \(1, 2\)"),
-        ([], r"has shape \(0,\)"),
-        ([1.0, np.nan], "1 missing or infinite"),
-        ([1.0, -np.inf, np.nan], "2 missing or infinite"),
-        ([1, None], "have no order"),
+        ["a", "b"],
+        [[1, 2]],
+        [],
+        [1.0, np.nan],
+        [1.0, -np.inf, np.nan],
+        [1, None],
     ],
 )
-def test_values_that_have_no_order(values, complaint):
-    with pytest.raises(TableError, match=complaint):
+def test_values_that_have_no_order(values):
+    with refused(TableError):
         Ordered.of(values)
 
 
 def test_what_64_bits_cannot_count_is_refused():
     place, n = np.zeros(3, np.int64), 3_000_000
-    with pytest.raises(InfeasibleInputError, match="too many to decide"):
+    with refused(InfeasibleInputError):
         Ordered(place, np.arange(n - 2_000_000, n) + 1)

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.core.plugins.loading import Origin
 from aggopt.data.context.confidential_parts import OfPart
@@ -109,18 +110,10 @@ def test_true_and_false_are_taken(said):
     assert requirement(lambda values: said).is_satisfied(LABELS) == bool(said)
 
 
-@pytest.mark.parametrize(
-    ("said", "kind"), [(1, "int"), (None, "NoneType"), (np.array([True]), "ndarray")]
-)
-def test_anything_else_is_refused(said, kind):
-    with pytest.raises(JobError) as refused:
+@pytest.mark.parametrize("said", [1, None, np.array([True])])
+def test_anything_else_is_refused(said):
+    with refused(JobError):
         requirement(lambda values: said).is_satisfied(LABELS)
-    assert refused.value.problem == (
-        f"The privacy model spread returns something of type {kind}."
-    )
-    assert refused.value.fix == (
-        "return True if the values of the group satisfy it, else False."
-    )
 
 
 class Pay:

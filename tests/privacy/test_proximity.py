@@ -10,6 +10,7 @@ import pytest
 from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from aggopt import privacy
 from aggopt.errors import JobError, TableError
@@ -252,7 +253,7 @@ def test_numbers_beyond_a_float_are_near_each_other_exactly():
 
 @pytest.mark.parametrize("odd", [True, "1.5", np.bool_(True), 1j, None])
 def test_truth_values_and_text_are_no_numbers(odd):
-    with pytest.raises(TableError, match="1 of 2 distinct confidential values"):
+    with refused(TableError):
         Numbers.of([1, odd], np.arange(2))
 
 
@@ -283,12 +284,12 @@ def test_a_shift_and_a_scale_change_nothing():
 
 @pytest.mark.parametrize("measure", [privacy.epsilon_m, privacy.dissimilarity])
 def test_what_is_no_number_is_refused(measure):
-    with pytest.raises(TableError, match="2 of 3 distinct confidential values"):
+    with refused(TableError):
         measure([0, 0, 0], [1, "a", float("inf")], 1)
-    with pytest.raises(TableError, match="1 confidential values are missing"):
+    with refused(TableError):
         measure([0, 0], [1.0, float("nan")], 1)
     for epsilon in (-1, "1", None, float("nan")):
-        with pytest.raises(JobError, match="epsilon is"):
+        with refused(JobError, "epsilon is"):
             measure([0, 0], [1, 2], epsilon)
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 from tables import ROLES, job, people
 
 import aggopt
@@ -98,12 +99,8 @@ def test_k_does_not_hold_where_it_has_one_less():
         "1 record."
     )
     assert found.warning is None  # the verdict says it
-    with pytest.raises(PrivacyError) as refused:
+    with refused(PrivacyError, "k = 3"):
         audit_release(ages(2, 4), AGE, Privacy(k=3)).require()
-    assert str(refused.value).startswith(
-        "The rarest combination of quasi-identifiers stands in 2 records, and k = 3 "
-        "was promised."
-    )
 
 
 def test_an_identifier_that_is_left_breaks_the_promise_whatever_k():
@@ -111,7 +108,7 @@ def test_an_identifier_that_is_left_breaks_the_promise_whatever_k():
     found = audit_release(ages(3).assign(name="x"), roles, Privacy(k=3))
     assert (found.smallest, found.holds) == (3, False)
     assert found.verdict.startswith("k = 3 DOES NOT HOLD: 3 records, 1 published")
-    with pytest.raises(PrivacyError, match="still has identifiers: name"):
+    with refused(PrivacyError):
         found.require()
 
 
@@ -164,7 +161,7 @@ def test_the_warning_ends_where_the_combination_holds():
     assert "1 of 6 records is unique; 3 are in groups smaller than 3." in found.warning
     assert "k holds within" not in found.warning  # pay 1 stands in two records only
     assert found.verdict.startswith("k = 3 DOES NOT HOLD in each of 2 blocks")
-    with pytest.raises(PrivacyError, match=r"the block 'pay' stands in 2 records"):
+    with refused(PrivacyError, "'pay'"):
         found.require()
 
 
@@ -177,9 +174,9 @@ def test_one_block_is_not_called_several():
 
 
 def refusal(*data, **promised):
-    with pytest.raises(PrivacyError) as refused:
+    with pytest.raises(PrivacyError) as error:
         audit_release(*data, Privacy(**promised)).require()
-    return str(refused.value).replace("\n", " ")
+    return str(error.value).replace("\n", " ")
 
 
 def test_each_refusal_says_what_to_do():
@@ -500,7 +497,7 @@ def test_what_is_no_table_in_memory_or_no_block_is_refused_by_its_name():
     lazy = pl.LazyFrame({"age": [1, 1]})
     with pytest.raises(TypeError, match="eager_only"):
         audit_release(lazy, AGE, Privacy(k=2))
-    with pytest.raises(JobError, match="name an unknown quasi-identifier 'pay'"):
+    with refused(JobError, "'pay'"):
         audit_release(ages(2), AGE, Privacy(k=2), [["age"], ["pay"]])
 
 

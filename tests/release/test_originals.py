@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -367,7 +368,7 @@ def test_a_firm_far_above_the_rest_is_noted():
 
 @pytest.mark.parametrize("wrong", [0, -0.1, 1.01, "0.7", True, float("nan")])
 def test_a_share_that_is_none_is_refused(wrong):
-    with pytest.raises(JobError, match=r"privacy\.dominance"):
+    with refused(JobError, "privacy.dominance"):
         job(privacy={"k": 3, "dominance": wrong})
 
 

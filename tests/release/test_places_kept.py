@@ -4,6 +4,7 @@ import os
 import stat
 
 import pytest
+from refusals import refused
 
 from aggopt.core.stale_files import make_file_prefix
 from aggopt.errors import TableError
@@ -15,7 +16,7 @@ def test_a_plain_file_may_be_overwritten_where_that_is_allowed(tmp_path):
     there = tmp_path / "there.csv"
     there.touch()
     check_places(there, tmp_path / "new.csv", overwrite=True)
-    with pytest.raises(TableError, match=r"there\.csv would be overwritten"):
+    with refused(TableError, "there.csv"):
         check_places(tmp_path / "new.csv", there, overwrite=False)
 
 
@@ -25,7 +26,7 @@ def test_a_link_is_never_written_to_wherever_it_leads(tmp_path, target):
     link = tmp_path / "link.csv"
     link.symlink_to(tmp_path / target)
     for overwrite in (True, False):
-        with pytest.raises(TableError, match=r"link\.csv is a folder, a link or a dev"):
+        with refused(TableError, "link.csv"):
             check_places(link, overwrite=overwrite)
 
 
@@ -33,7 +34,7 @@ def test_an_input_is_not_written_over_by_another_name_of_it(tmp_path):
     table = tmp_path / "t.csv"
     table.touch()
     other = tmp_path / "." / "t.csv"
-    with pytest.raises(TableError, match=r"t\.csv would be written over the input"):
+    with refused(TableError, "t.csv"):
         check_places(tmp_path / "a.csv", other, overwrite=True, inputs=(table,))
 
 

@@ -4,6 +4,7 @@ import os
 import pickle
 
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -52,7 +53,7 @@ def test_a_repetition_overwrites_neither_its_manifest_nor_its_table(
     people().to_csv(tmp_path / "people.csv", index=False)
     to = {"the manifest": "masked.csv", "the table": "people.csv"}[lost]
     before = names(tmp_path)
-    with pytest.raises(TableError, match="written over the input itself"):
+    with refused(TableError):
         aggopt.repeat(
             str(files.manifest), tmp_path / "people.csv", tmp_path / to, overwrite=True
         )
@@ -62,15 +63,14 @@ def test_a_repetition_overwrites_neither_its_manifest_nor_its_table(
 def test_the_key_of_another_table_is_not_overwritten(tmp_path, release) -> None:
     release.write(tmp_path / "masked.csv")
     before = names(tmp_path)
-    said = r"^masked\.manifest\.json and masked\.private\.csv may be of another"
-    with pytest.raises(TableError, match=said):
+    with refused(TableError):
         release.write(tmp_path / "masked.parquet", overwrite=True)
     (tmp_path / "masked.parquet").write_text("of another program")
-    with pytest.raises(TableError, match=said):
+    with refused(TableError):
         release.write(tmp_path / "masked.parquet", overwrite=True)
     (tmp_path / "masked.parquet").unlink()
     (tmp_path / "elsewhere").mkdir()
-    with pytest.raises(TableError, match=said):
+    with refused(TableError):
         release.write(
             tmp_path / "elsewhere" / "masked.csv", private=tmp_path, overwrite=True
         )
@@ -85,13 +85,12 @@ def test_no_old_key_stays_beside_a_table_whose_own_lies_elsewhere(
     files = release.write(tmp_path / "masked.csv")
     (tmp_path / "keep").mkdir()
     before = names(tmp_path)
-    with pytest.raises(TableError, match=r"would stay beside masked\.csv") as refused:
+    with refused(TableError, "masked.csv"):
         release.write(files.table, private=tmp_path / "keep", overwrite=True)
-    assert "which record is which" in refused.value.fix
     assert names(tmp_path) == before
     release.write(files.table, private=tmp_path / "keep" / "..", overwrite=True)
     files.private.unlink()
-    with pytest.raises(TableError, match=r"^masked\.manifest\.json of a release b"):
+    with refused(TableError, "manifest.json"):
         release.write(files.table, private=tmp_path / "keep", overwrite=True)
     files.manifest.unlink()
     release.write(files.table, private=tmp_path / "keep", overwrite=True)
@@ -116,9 +115,9 @@ def test_the_file_that_the_disk_refuses_is_the_one_that_is_named(
     (tmp_path / "keep").mkdir()
     monkeypatch.setattr(release_module, writer, full)
     why = error.strerror or "the disk refuses"
-    with pytest.raises(TableError) as refused:
+    with pytest.raises(TableError) as raised:
         release.write(tmp_path / "masked.csv", private=tmp_path / "keep")
-    assert refused.value.problem == f"{tmp_path / named} cannot be written: {why}."
+    assert raised.value.problem == f"{tmp_path / named} cannot be written: {why}."
 
 
 def test_a_file_that_cannot_be_renamed_is_named(tmp_path, release, monkeypatch) -> None:
@@ -130,6 +129,6 @@ def test_a_file_that_cannot_be_renamed_is_named(tmp_path, release, monkeypatch) 
         rename(aside, final, **how)
 
     monkeypatch.setattr(staging, "_rename", broken)
-    with pytest.raises(TableError, match=r"masked\.manifest\.json cannot be written"):
+    with refused(TableError, "manifest.json"):
         release.write(tmp_path / "masked.csv")
     assert names(tmp_path) == {}

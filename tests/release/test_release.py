@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -62,7 +63,7 @@ def test_the_order_of_secret_seed_and_table_stays_from_version_to_version(
 
 def test_what_is_there_stays_unless_asked(tmp_path, release) -> None:
     (tmp_path / "masked.csv").write_text("theirs")
-    with pytest.raises(TableError, match=r"masked\.csv would be overwritten"):
+    with refused(TableError, "masked.csv"):
         release.write(tmp_path / "masked.csv")
     with (
         pytest.raises(TableError, match=r"masked\.csv would be overwritten"),
@@ -83,10 +84,8 @@ def test_the_table_is_for_all_that_may_read_the_folder(tmp_path, release) -> Non
 @pytest.mark.parametrize("text", ["age,income,illness,note\n1,2,flu,x\n", "", "\x00"])
 def test_a_file_that_reads_as_other_records_is_refused(tmp_path, text) -> None:
     (tmp_path / "aside.csv").write_text(text)
-    with pytest.raises(PrivacyError) as error:
+    with refused(PrivacyError):
         recount_file(tmp_path / "aside.csv", job(), [["age", "income"]], 2)
-    assert error.value.problem == "What was written does not read as 2 records."
-    assert error.value.fix == "write a .parquet file; nothing was left behind."
 
 
 def test_a_line_break_within_an_entry_is_no_other_record(tmp_path) -> None:

@@ -39,19 +39,16 @@ def test_limits_are_of_the_values_that_are_written(k, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "limit", "way"),
+    ("key", "limit"),
     [
-        ("risk", 0.09, "k = 12, which keeps it"),
-        ("average_risk", 0.1, "k = 10, which keeps it"),
-        ("linkage", 0.05, "a larger k"),
+        ("risk", 0.09),
+        ("average_risk", 0.1),
+        ("linkage", 0.05),
     ],
 )
-def test_a_risk_that_is_too_large_is_refused(key, limit, way):
-    with pytest.raises(PrivacyError, match=rf"^{key} <= {limit} DOES NOT HOLD") as no:
+def test_a_risk_that_is_too_large_is_refused(key, limit):
+    with refused(PrivacyError, "[privacy]"):
         released({"k": 3, key: limit})
-    assert no.value.fix == (
-        f"nothing was written; set {way}, or allow a larger {key} under [privacy]."
-    )
 
 
 def test_the_advice_keeps_the_limit():
@@ -65,12 +62,11 @@ def test_the_advice_keeps_the_limit():
 
 def test_a_limit_is_of_the_combination_where_k_is_of_blocks():
     partition = {"method": "mdav", "attributes": "one by one"}
-    with pytest.raises(PrivacyError, match=r"1 of the 1 record of") as no:
+    with refused(PrivacyError, "k = 4"):
         released(
             {"k": 3, "scope": "blocks", "risk": 0.3},
             partition=partition,
         )
-    assert 'set scope = "combination" and k = 4, which keeps it' in no.value.fix
 
 
 @pytest.mark.parametrize("published", ["drop", "pseudonym"])
@@ -95,24 +91,17 @@ def test_risks_are_of_units_where_k_counts_units(published):
 
 
 def test_weights_are_refused_where_risks_count_records():
-    with refused(
-        "risk and average_risk under [privacy] count each record once, and 'w' says "
-        "how many of the population each record stands for.",
-        "leave risk and average_risk out: choose k, by which the risk of a record in "
-        "the sample is at most 1/k, and read the risk by weights that aggopt risk "
-        "prints.",
-        JobError,
-    ):
+    with refused(JobError, "average_risk", "[privacy]", "'w'"):
         survey(roles=ROLES, privacy={"k": 3, "risk": 0.2, "average_risk": 0.1})
     assert survey(roles=ROLES, privacy={"k": 3, "linkage": 0.5}).privacy.linkage == 0.5
 
 
 def test_limits_that_nothing_keeps_are_refused_before_work():
-    with pytest.raises(InfeasibleInputError, match=r"^risk = 0\.02 cannot be kept"):
+    with refused(InfeasibleInputError, "risk = 0.02"):
         released({"k": 3, "risk": 0.02})
     frame = sample()
     frame.loc[3, "age"] = np.nan
-    with pytest.raises(JobError, match="1 of 48 records miss a value"):
+    with refused(JobError, "48"):
         released({"k": 3, "linkage": 0.5}, frame, missing={"policy": "fill"})
 
 

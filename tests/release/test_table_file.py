@@ -9,6 +9,7 @@ import pyreadstat
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from tables import job
 
 from aggopt.data.readers.codebook import Codebook, read_codebooks
@@ -120,9 +121,9 @@ def test_excel_has_truth_values(tmp_path) -> None:
 
 @pytest.mark.parametrize("ending", [*STATISTICAL, ".xlsx"])
 def test_masked_names_that_are_empty_would_be_missing(tmp_path, ending) -> None:
-    with pytest.raises(TableError) as refused:
+    with pytest.raises(TableError) as error:
         written(tmp_path, ending, s=["", "b", ""], x=["a", "b", ""])
-    assert str(refused.value) == (
+    assert str(error.value) == (
         "Columns have entries that are empty text, and missing when they are read from "
         f"a {ending} file ('x': 1; 's': 2).\nTo fix: write a .parquet file; or, before "
         "masking, give what is empty another name, or make it missing."
@@ -134,9 +135,9 @@ def test_masked_names_that_are_empty_would_be_missing(tmp_path, ending) -> None:
 
 @pytest.mark.parametrize("ending", [".sav", ".xpt"])
 def test_what_does_not_read_as_it_was_is_refused(tmp_path, ending) -> None:
-    with pytest.raises(TableError) as refused:
+    with pytest.raises(TableError) as error:
         written(tmp_path, ending, s=["a ", "b", "c "], o=["x", "y ", None])
-    assert str(refused.value) == (
+    assert str(error.value) == (
         f"A {ending} file does not hold some entries as they are ('s': 2; 'o': 1).\n"
         "To fix: write a .parquet file; or, before masking, shorten long text, remove "
         "blanks at its ends, and round times to milliseconds."
@@ -145,21 +146,21 @@ def test_what_does_not_read_as_it_was_is_refused(tmp_path, ending) -> None:
 
 SMALL = pa.array([dt.datetime(2020, 1, 1, 0, 0, 0, 1)] * 3, pa.timestamp("us"))
 LOST = [
-    (".xpt", [1e-200, 1.0, 2.0], 1),
-    (".xpt", [1.0, 1e300, -1e300], 2),
-    (".xpt", [-0.0, 0.0, 1.0], 1),
-    (".dta", SMALL, 3),
-    (".sav", pa.array([1, 10**9, None], pa.timestamp("ns")), 1),
-    (".sav", pa.array([1, 10**9, None], pa.time64("ns")), 1),
-    (".xlsx", ["", "a\r\nb", "\ra"], 2),
+    (".xpt", [1e-200, 1.0, 2.0]),
+    (".xpt", [1.0, 1e300, -1e300]),
+    (".xpt", [-0.0, 0.0, 1.0]),
+    (".dta", SMALL),
+    (".sav", pa.array([1, 10**9, None], pa.timestamp("ns"))),
+    (".sav", pa.array([1, 10**9, None], pa.time64("ns"))),
+    (".xlsx", ["", "a\r\nb", "\ra"]),
 ]
 
 
-@pytest.mark.parametrize(("ending", "values", "count"), LOST)
+@pytest.mark.parametrize(("ending", "values"), LOST)
 def test_what_a_kind_of_file_rounds_or_cuts_is_refused(
-    tmp_path, ending, values, count
+    tmp_path, ending, values
 ) -> None:
-    with pytest.raises(TableError, match=rf"as they are \('o': {count}\)"):
+    with refused(TableError):
         written(tmp_path, ending, o=values)
 
 
@@ -170,7 +171,7 @@ def test_types_and_numbers_that_it_does_not_support_are_refused(
     moments = pa.array([1, 2, 3], pa.timestamp("us", "UTC"))
     with pytest.raises(TableError, match=rf"a {ending} file does not have: 'o'"):
         written(tmp_path, ending, o=moments)
-    with pytest.raises(TableError, match="or infinite: 'x'"):
+    with refused(TableError, "'x'"):
         written(tmp_path, ending, x=[float("inf"), 1.0, 2.0])
 
 

@@ -42,7 +42,7 @@ def test_a_report_that_fails_leaves_nothing(tmp_path, release, monkeypatch):
         rename(*args, **how)
 
     monkeypatch.setattr(staging, "_rename", broken)
-    with pytest.raises(TableError, match=r"report\.html cannot be written"):
+    with refused(TableError):
         release.write(tmp_path / "masked.csv", report=tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
 
@@ -52,17 +52,15 @@ def test_a_page_has_the_ending_that_browsers_know(tmp_path, name):
     ReleaseFiles.of_table(tmp_path / "masked.csv", None, tmp_path / name).check(
         overwrite=False
     )
-    other = ReleaseFiles.of_table(
-        tmp_path / "masked.csv", None, tmp_path / "report.pdf"
-    )
-    problem = "A report is a page of HTML, and report.pdf is no name of one."
-    with refused(problem, "give it the ending .html.", TableError):
+    page = tmp_path / "report.pdf"
+    other = ReleaseFiles.of_table(tmp_path / "masked.csv", None, page)
+    with refused(TableError):
         other.check(overwrite=False)
 
 
 def test_a_report_is_not_written_over_another(tmp_path, release):
     (tmp_path / "report.html").write_text("mine")
-    with pytest.raises(TableError, match=r"report\.html would be overwritten"):
+    with refused(TableError):
         release.write(tmp_path / "masked.csv", report=tmp_path / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     release.write(

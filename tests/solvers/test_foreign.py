@@ -7,6 +7,7 @@ import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
 from pyomo import gdp, mpec
+from refusals import refused
 
 from aggopt.errors import JobError
 from aggopt.solvers import SOLVERS, Status, solve
@@ -47,18 +48,18 @@ def with_complementarity(problem: Any) -> None:
 
 @pytest.mark.parametrize("solver", [None, *PYOMO, "pyomo:ripopt"])
 @pytest.mark.parametrize(
-    ("add", "kind"),
+    "add",
     [
-        (with_sos, "SOSConstraint"),
-        (with_disjunction, "Disjunct, Disjunction"),
-        (with_logic, "LogicalConstraint"),
-        (with_complementarity, "Complementarity"),
+        with_sos,
+        with_disjunction,
+        with_logic,
+        with_complementarity,
     ],
 )
-def test_what_no_solver_hears_of_is_refused_by_its_kind(add, kind, solver):
+def test_what_no_solver_hears_of_is_refused_by_its_kind(add, solver):
     problem = two()
     add(problem)
-    with pytest.raises(JobError, match=f"active components of kind {kind}, which"):
+    with refused(JobError):
         solve(problem, solver)
     problem.part.deactivate()
     for name in ("one", "other"):
@@ -122,14 +123,14 @@ def test_a_whole_variable_that_is_fixed_between_is_refused():
     problem.x[1].fix(1)
     assert solve(problem).bound == pytest.approx(2)
     problem.x[1].fix(0.5, skip_validation=True)
-    with pytest.raises(JobError, match="is fixed between two of them"):
+    with refused(JobError):
         solve(problem)
 
 
 def test_a_parameter_without_a_value_is_refused_in_words():
     p, x = cp.Parameter(), cp.Variable()
     problem = cp.Problem(cp.Minimize(x), [x >= p])
-    with pytest.raises(JobError, match=r"has no value.\n.*p.value = 3"):
+    with refused(JobError, "value = 3"):
         solve(problem)
     p.value = 2
     assert solve(problem).bound == pytest.approx(2)
@@ -139,19 +140,19 @@ def test_a_parameter_without_a_value_is_refused_in_words():
 def test_a_pyomo_problem_without_variables_is_refused(solver):
     problem = two()
     problem.x.fix(1)
-    with pytest.raises(JobError, match="no variable that a solver could choose"):
+    with refused(JobError):
         solve(problem, solver)
 
 
 @pytest.mark.parametrize("solver", [None, "cvxpy:highs", "cvxpy:clarabel"])
 def test_a_cvxpy_problem_without_variables_is_refused(solver):
-    with pytest.raises(JobError, match="no variable that a solver could choose"):
+    with refused(JobError):
         solve(cp.Problem(cp.Minimize(cp.Constant(3))), solver)
 
 
 def test_a_limit_of_time_is_given_once():
     problem, options = two(), {"time_limit": 5}
-    with pytest.raises(JobError, match="given twice: time_limit = 1, and the option"):
+    with refused(JobError, "time_limit = 1"):
         solve(problem, "pyomo:highs", time_limit=1, options=options)
     assert solve(problem, "pyomo:highs", options=options).status is Status.OPTIMAL
 

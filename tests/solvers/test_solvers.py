@@ -12,6 +12,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
+from refusals import refused
 
 from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.errors import JobError, SolverError, UnknownNameError
@@ -116,7 +117,7 @@ def test_a_local_solver_cannot_prove_infeasibility(name):
 def test_an_unknown_option_is_refused_by_name(name):
     require_solver(name)
     problem = linear(name) if name in LINEAR else circle(name)
-    with pytest.raises(JobError, match=r"refused one of its options.*no_such"):
+    with refused(JobError, "no_such"):
         solve(problem, name, options={"no_such": 1})
 
 
@@ -145,13 +146,13 @@ def test_what_makes_a_solver_write_is_refused(option):
 
 
 def test_a_time_limit_must_be_positive():
-    with pytest.raises(JobError, match="time_limit = 0"):
+    with refused(JobError, "time_limit = 0"):
         solve(circle("cvxpy:uno"), "uno", time_limit=0)
 
 
 def test_a_solver_of_another_language_is_refused():
     require_solver("pyomo:scip")
-    with pytest.raises(JobError, match="cannot read a problem declared in cvxpy"):
+    with refused(JobError):
         solve(circle("cvxpy:uno"), "pyomo:scip")
 
 
@@ -195,7 +196,7 @@ def test_the_bare_word_names_the_solver():
 
 
 def test_a_misspelt_solver_suggests_the_right_one():
-    with pytest.raises(UnknownNameError, match="did you mean 'ipopt'"):
+    with refused(UnknownNameError, "'ipopt'"):
         choose_solver("ipotp", "NLP")
 
 
@@ -215,9 +216,9 @@ def test_solvers_are_listed_once_and_in_the_form_that_was_tried(name, form):
 
 
 def test_an_unfit_solver_names_those_that_fit():
-    with pytest.raises(JobError) as refused:
+    with pytest.raises(JobError) as error:
         choose_solver("highs", "NLP")
-    here, _, absent = refused.value.fix.partition("; not installed: ")
+    here, _, absent = error.value.fix.partition("; not installed: ")
     assert "cvxpy:uno" in here
     able = list_able_solvers("NLP")
     for solver in able:
@@ -243,13 +244,13 @@ def absent(monkeypatch):
 
 def test_a_missing_solver_is_not_replaced_unasked(absent):
     absent("cyipopt")
-    with pytest.raises(SolverError, match=r"no package cyipopt.*\n.*run apt-get"):
+    with refused(SolverError):
         choose_solver("cvxpy:ipopt", "NLP")
 
 
 def test_a_missing_program_is_named(absent):
     absent("gams")
-    with pytest.raises(SolverError, match="no program gams on the PATH"):
+    with refused(SolverError, "PATH"):
         choose_solver("pyomo:gams", "NLP")
 
 
@@ -260,7 +261,7 @@ def test_without_a_name_the_first_installed_one_is_taken(absent):
 
 def test_without_any_the_error_says_how_to_get_one(absent):
     absent(*(need for s in SOLVERS.values() for need in (*s.needs, s.program)))
-    with pytest.raises(SolverError, match="or run pip install unopy"):
+    with refused(SolverError):
         choose_solver(None, "NLP")
 
 
