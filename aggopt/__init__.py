@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aggopt import sklearn as sklearn
     from aggopt import solvers as solvers
     from aggopt.encoding import encode as encode
-    from aggopt.engine.conversion.convert import convert as convert
+    from aggopt.engine.convert import convert as convert
     from aggopt.engine.folder_release import FolderRelease as FolderRelease
     from aggopt.engine.mask import mask as mask
     from aggopt.errors import AggoptError as AggoptError
@@ -59,7 +59,7 @@ _HOMES = {
     "Job": "job",
     "Release": "release.release",
     "choose": "experiments.choose",
-    "convert": "engine.conversion.convert",
+    "convert": "engine.convert",
     "encode": "encoding",
     "experiment": "experiments.experiment",
     "export": "pipeline.programs.export",

@@ -42,14 +42,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import (
-    Floats,
-    Labels,
-    check_group_size,
-    check_groups,
-    check_matrix,
-)
+from aggopt.core.types import I64, Bool, Floats, Labels
+from aggopt.core.validation import check_group_size, check_groups, check_matrix
 from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled, off_whole

@@ -35,7 +35,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.validation import Floats, is_whole_number
+from aggopt.core.types import Floats
+from aggopt.core.validation import is_whole_number
 from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import labelled

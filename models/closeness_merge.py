@@ -37,14 +37,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.core.record_weights import compute_plain_group_means
-from aggopt.core.types import I64
-from aggopt.core.validation import (
-    Floats,
-    Labels,
-    check_group_size,
-    check_groups,
-    check_matrix,
-)
+from aggopt.core.types import I64, Floats, Labels
+from aggopt.core.validation import check_group_size, check_groups, check_matrix
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled, off_whole

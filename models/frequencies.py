@@ -45,7 +45,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.validation import Floats, Labels, is_number
+from aggopt.core.types import Floats, Labels
+from aggopt.core.validation import is_number
 from aggopt.errors import JobError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.category_choice import (

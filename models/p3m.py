@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.core.plural import plural
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.errors import InfeasibleInputError, UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import labelled

@@ -40,7 +40,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models import p3m
 from aggopt.models._model import Model

@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import labelled, off_whole

@@ -53,13 +53,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.core.record_weights import multiply_by_weights, weight_of_each
-from aggopt.core.validation import (
-    Floats,
-    Labels,
-    check_group_size,
-    check_matrix,
-    renumber_groups,
-)
+from aggopt.core.types import Floats, Labels
+from aggopt.core.validation import check_group_size, check_matrix, renumber_groups
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled, off_whole

@@ -41,7 +41,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.core.memory import require_memory
-from aggopt.core.validation import Floats, Labels, check_group_size
+from aggopt.core.types import Floats, Labels
+from aggopt.core.validation import check_group_size
 from aggopt.errors import TableError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled

@@ -47,8 +47,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats, Labels, check_matrix
+from aggopt.core.types import I64, Bool, Floats, Labels
+from aggopt.core.validation import check_matrix
 from aggopt.errors import InfeasibleInputError, JobError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled, off_whole

@@ -32,6 +32,7 @@ LAWS = {  # the tests that hold what a checklist adds, and those of them that ca
     "A measure": ("tests/measure/test_laws.py", "largest_shift"),
     "A format of files": ("tests/data/test_formats.py", "feather and not known"),
     "A section of a report": ("tests/release/report/test_sections.py", "sizes"),
+    "A key of the job": ("tests/job/test_keys.py", "AttributeKeys"),
 }
 
 
@@ -48,7 +49,7 @@ def blocks(heading: str, kind: str) -> dict[str, str]:
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the checkout to which the files of all checklists are added."""
     to = tmp_path_factory.mktemp("checkout")
-    for folder in ("aggopt", "models", "tests"):
+    for folder in (".ci", "aggopt", "models", "tests"):
         shutil.copytree(ROOT / folder, to / folder, symlinks=True)
     shutil.copy2(ROOT / "pyproject.toml", to)
     for heading in PARTS:
@@ -56,6 +57,11 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert not (to / path).exists(), path
             (to / path).parent.mkdir(exist_ok=True)
             (to / path).write_text(text, "utf-8")
+        for place, text in blocks(heading, "edit").items():
+            path, line = place.split('" after="')
+            before, line, after = (to / path).read_text("utf-8").partition(f"{line}\n")
+            assert line, place
+            (to / path).write_text(before + line + text + after, "utf-8")
     return to
 
 
@@ -109,6 +115,11 @@ def test_one_file_adds_one(printed: list[str], heading: str) -> None:
     assert json.loads(printed[0])[heading] == ""
 
 
+def test_a_key_that_acts_in_memory_and_in_folders_touches_at_most_eight_files() -> None:
+    edits = {place.partition('"')[0] for place in blocks("A key of the job", "edit")}
+    assert len(edits | blocks("A key of the job", "title").keys()) <= 8
+
+
 READERS = """
 import sys
 from pathlib import Path
@@ -143,7 +154,13 @@ def test_readers_are_shown_what_was_added(printed: list[str]) -> None:
 
 
 def test_the_files_have_the_style_of_the_others(scratch: Path) -> None:
-    added = [path for heading in PARTS for path in blocks(heading, "title")]
+    added = {path for heading in PARTS for path in blocks(heading, "title")}
+    added |= {
+        path
+        for heading in PARTS
+        for place in blocks(heading, "edit")
+        if (path := place.partition('"')[0]).endswith(".py")
+    }
     run(scratch, "-m", "ruff", "check", "--no-cache", *added)
     run(scratch, "-m", "ruff", "format", "--no-cache", "--check", *added)
 

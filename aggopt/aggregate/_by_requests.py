@@ -32,8 +32,8 @@ from aggopt.aggregate.shifted_means import ShiftOptions, shift_means, solve_shif
 from aggopt.core.deadline import require_progress
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.standardise import Scale
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, check_labellings, check_matrix
+from aggopt.core.types import I64, Floats, Labels
+from aggopt.core.validation import check_labellings, check_matrix
 from aggopt.errors import JobError
 from aggopt.models import Model
 from aggopt.solvers import Certificate, choose_solver

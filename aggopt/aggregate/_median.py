@@ -20,7 +20,8 @@ from aggopt.core.record_weights import (
     scale_to_mean_one,
 )
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, check_labellings
+from aggopt.core.types import Floats, Labels
+from aggopt.core.validation import check_labellings
 from aggopt.solvers import Certificate, Status
 
 

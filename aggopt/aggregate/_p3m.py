@@ -13,7 +13,7 @@ from aggopt.aggregate.kept_statistics import Keep
 from aggopt.aggregate.registry import Aggregator
 from aggopt.aggregate.shift_settings import TEMPLATE, Squared
 from aggopt.aggregate.shifted_means import require_real
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.models import p3m_joint
 from aggopt.models.p3m import MODEL
 

@@ -11,7 +11,8 @@ from aggopt.aggregate.bounds import Bounds
 from aggopt.core.equality import EqualByField
 from aggopt.core.html import render_html_section, render_html_table
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, check_matrix
+from aggopt.core.types import Floats, Labels
+from aggopt.core.validation import check_matrix
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, naming
 from aggopt.solvers import Certificate

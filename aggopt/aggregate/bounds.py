@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 from aggopt.errors import JobError, TableError
 from aggopt.models.shared.value_bounds import NEAR, is_bounded, move_to_bounds
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from aggopt.aggregate.bounds import End
 from aggopt.core.equality import to_hashable
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import JobError
 
 WishValues = npt.ArrayLike | Mapping[str, npt.ArrayLike]

@@ -12,8 +12,7 @@ from aggopt.aggregate.shifted_means import ShiftOptions, solve_shift
 from aggopt.core.deadline import compile_time
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.standardise import Scale
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, naming
 from aggopt.models import Model, p3m, p3m_joint
 from aggopt.models import covariance_mean as model

@@ -12,7 +12,8 @@ from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.registry import Aggregating
 from aggopt.core.section import Section
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, check_vector, is_whole_number
+from aggopt.core.types import Floats, Labels
+from aggopt.core.validation import check_vector, is_whole_number
 from aggopt.errors import JobError, naming, require_known
 from aggopt.solvers import Certificate
 

@@ -17,13 +17,8 @@ import numpy.typing as npt
 from aggopt.aggregate.aggregation import get_column, read_float_records, scale_for
 from aggopt.aggregate.distance_requests import WishValues, spread_request
 from aggopt.core.randomness import derive_secret, draw_uniforms
-from aggopt.core.validation import (
-    Floats,
-    Labels,
-    check_labellings,
-    is_number,
-    require_seed,
-)
+from aggopt.core.types import Floats, Labels
+from aggopt.core.validation import check_labellings, is_number, require_seed
 from aggopt.errors import JobError
 
 MOST = 0.9  # of the values: a few that were not rounded hide nothing of the others

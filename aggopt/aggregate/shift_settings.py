@@ -9,8 +9,7 @@ from aggopt.aggregate.distance_requests import Wish
 from aggopt.aggregate.kept_statistics import Keeping
 from aggopt.aggregate.secret_margins import WIDEST
 from aggopt.core.section import SolverSection
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 
 INSISTS = 0.5  # importance above which a wish is nearly exact: a miss costs fourfold
 DECIDES = 0.8  # alpha above which soft requests are as exact as demands

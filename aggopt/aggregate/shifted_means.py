@@ -10,7 +10,8 @@ from aggopt.aggregate.aggregation import get_column
 from aggopt.algorithms.stiefel.run import solve_separately, stack_optima
 from aggopt.core.deadline import LONGEST, compile_time
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, is_number
+from aggopt.core.types import Floats, Labels
+from aggopt.core.validation import is_number
 from aggopt.errors import JobError, UnknownNameError, naming
 from aggopt.models import Model
 from aggopt.models.shared.joint_wishes import JointWishes

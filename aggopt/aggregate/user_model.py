@@ -27,8 +27,8 @@ from aggopt.core.plugins.section import UserMethodSection, split_settings
 from aggopt.core.registry import Registry
 from aggopt.core.section import SolverSection
 from aggopt.core.standardise import Scale
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, check_labellings
+from aggopt.core.types import Bool, Floats
+from aggopt.core.validation import check_labellings
 from aggopt.errors import AggoptError, JobError, naming
 from aggopt.models import MODELS
 from aggopt.models.shared.user_model import OwnModel

@@ -10,7 +10,7 @@ from aggopt.command.arguments import AsJson, Encoding, split_words
 from aggopt.command.interrupt import interrupts
 
 if TYPE_CHECKING:
-    from aggopt.engine.conversion.summary import ConversionSummary
+    from aggopt.engine.column_plan import ConversionSummary
 
 
 Files = Annotated[
@@ -62,7 +62,7 @@ def run_convert(
     not be written again with equal spelling.  OUT holds originals: only you can read
     it.
     """
-    from aggopt.engine.conversion.convert import convert as convert_files
+    from aggopt.engine.convert import convert as convert_files
 
     interrupts.outcome = f"no folder {out.name} was made"
     with (

@@ -1,6 +1,7 @@
 """Array types by their element: one name each, across the package.
 
-`Labels` are group numbers, of NumPy's index type; all other names contain the width.
+`Labels` are group numbers, of NumPy's index type, and `Floats` are records or what is
+computed of them; all other names contain the width.
 """
 
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 F64 = npt.NDArray[np.float64]
+Floats = F64
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]

@@ -7,11 +7,10 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.types import F64
+from aggopt.core.types import Floats as Floats
 from aggopt.core.types import Labels as Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 
-Floats = F64
 EXACT = 2.0**53  # below it, every whole number is a float
 
 

@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from aggopt.aggregate.joint_aggregation import CONSTANT, certify_covariance
-from aggopt.core.types import F64, I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import F64, I64, Floats
 from aggopt.data.context.rare_categories import PublishedRareCategories
 from aggopt.engine.state.group_sums import GroupSums, PublishedSums
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
@@ -174,7 +173,8 @@ class FolderCertificates:
 
     def _numbers(self) -> dict[str, Certificate]:
         """Return one for each number; of a covariance one of all."""
-        names, aggregation = self.config.numbers, self.config.job.aggregation
+        names = self.config.numbers
+        aggregation = self.config.job.aggregation
         kept_values = self.config.kept_values
         if not names:
             return {}
@@ -200,11 +200,9 @@ class FolderCertificates:
         The objective of their program is the loss beyond that of the means.
         """
         result: dict[str, Certificate] = {}
-        names, kept_values, sse = (
-            self.config.numbers,
-            self.config.kept_values,
-            self.groups.sse,
-        )
+        names = self.config.numbers
+        kept_values = self.config.kept_values
+        sse = self.groups.sse
         means = (sse if kept_values is None else kept_values.costs(sse, 2)).tolist()
         for name, end, lost in zip(names, self.shifts, means, strict=False):
             if end is not None:

@@ -11,17 +11,13 @@ import pyarrow.parquet as pq
 
 from aggopt.core.memory import require_memory
 from aggopt.core.regular_files import is_folder_or_pattern
-from aggopt.core.types import I64
-from aggopt.core.validation import Labels
+from aggopt.core.types import I64, Labels
 from aggopt.data.formats.parquet import check_parquet
 from aggopt.data.readers.labelled_columns import apply_declared_types
 from aggopt.data.readers.read import read_file, read_release_as_text
 from aggopt.data.table import Table
 from aggopt.engine.runs.journal import make_private_path
-from aggopt.engine.storage.input_parts import (
-    InputFolder,
-    count_records_before,
-)
+from aggopt.engine.storage.input_parts import InputFolder, count_records_before
 from aggopt.engine.validate.output_folders import (
     MANIFEST,
     require_as_written,
@@ -164,7 +160,8 @@ class TwoFolders:
         """The place of each original record in the release, -1 if it has none."""
         self._require_same()
         firsts = count_records_before(self._originals.pieces)
-        result, before = np.full(self._originals.records, -1), 0
+        result = np.full(self._originals.records, -1)
+        before = 0
         for path in sorted(self._key_folder.glob("key-*.parquet")):
             try:
                 numbers, place = _read_key(path, firsts)

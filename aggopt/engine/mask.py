@@ -9,10 +9,7 @@ from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.engine.executors.local import Executor, start_processes
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.run import mask_parts
-from aggopt.engine.validate.executors import (
-    require_memory_settings,
-    require_picklable,
-)
+from aggopt.engine.validate.executors import require_memory_settings, require_picklable
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.job.engine_section import ENGINES

@@ -80,9 +80,9 @@ def read_folder_report(
     if job_file is not None:
         require_equal_requirements(manifest, job, job_file)
     rows = _rows(folder, job)
-    measures, proven = stated.entry("measures", dict), dict(stated.certificates)
-    are_numbers = all(isinstance(measures.get(name, 0.0), float) for name in LOSSES)
-    if LOSS not in measures or not are_numbers or GROUPS not in proven:
+    loss = _read_loss(stated)
+    proven = dict(stated.certificates)
+    if GROUPS not in proven:
         raise stated.error("measures")
     groups = {", ".join(job.roles.quasi_identifier): proven.pop(GROUPS)}
     comparison = _compared(folder, manifest.parent, originals, len(rows), job)
@@ -99,7 +99,7 @@ def read_folder_report(
         certificates=proven,
         groups=groups,
         promised_by=BY_MANIFEST if job_file is None else BY_BOTH,
-        loss=_loss(measures),
+        loss=loss,
         stated=_dominance(stated) if _asks_dominance(job) else (),
         unlinked=comparison.reason,
     )
@@ -142,14 +142,19 @@ def _compared(
 def _table(rows: pa.Table, job: Job) -> Table:
     """Return the records of a release as a table, without the dropped columns."""
     dropped = [name for name in job.dropped if name in rows.column_names]
-    released_roles, types = job.released_roles, list_release_types(job)
+    released_roles = job.released_roles
+    types = list_release_types(job)
     return Table.of(
         rows.drop_columns(dropped), released_roles, types, missing=job.missing
     )
 
 
-def _loss(measures: Mapping[str, float]) -> Loss:
+def _read_loss(stated: Statement) -> Loss:
     """Return the losses that the manifest of a folder states, as shares."""
+    measures = stated.entry("measures", dict)
+    are_numbers = all(isinstance(measures.get(name, 0.0), float) for name in LOSSES)
+    if LOSS not in measures or not are_numbers:
+        raise stated.error("measures")
     shares = {name: measures[name] / 100 for name in LOSSES if name in measures}
     return Loss(shares[LOSS], *(shares.get(name) for name in LOSSES[1:]))
 

@@ -192,7 +192,8 @@ def _estimate_task_bytes(
     parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
 ) -> int:
     """Return the estimated memory of the largest task, without its process."""
-    n, numbers = parts.records, NUMBER * len(job.roles.quasi_identifier)
+    n = parts.records
+    numbers = NUMBER * len(job.roles.quasi_identifier)
     wide = NUMBER * count_coordinates(job, levels)
     of_one = READ * _row_bytes(parts, job, TEXT)
     block = estimate_largest_leaf(n, job.engine.block)

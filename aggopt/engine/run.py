@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from aggopt.core.deadline import compile_time
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.engine.certificates import CategoryProofs, FolderCertificates
 from aggopt.engine.executors.local import Executor
 from aggopt.engine.folder_release import (
@@ -19,11 +19,7 @@ from aggopt.engine.folder_release import (
 )
 from aggopt.engine.resource_check import require_fitting_memory, require_resources
 from aggopt.engine.runs.journal import PRIVATE, PUBLIC, Journal, make_private_path
-from aggopt.engine.runs.output_folders import (
-    StagedRun,
-    rename_into_place,
-    stage_run,
-)
+from aggopt.engine.runs.output_folders import StagedRun, rename_into_place, stage_run
 from aggopt.engine.state.group_sums import GroupSums, PublishedSums
 from aggopt.engine.state.run_state import BlockState, LeafState, RunState
 from aggopt.engine.state.shuffle import run_second_step
@@ -59,10 +55,7 @@ from aggopt.engine.steps.weights import add_merging_for_dominance, compute_mean_
 from aggopt.engine.steps.write import choose_file_count, make_place_shuffle
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.engine.storage.scratch_files import remove_steps, save_state
-from aggopt.engine.validate.input_files import (
-    require_records,
-    require_supported_schema,
-)
+from aggopt.engine.validate.input_files import require_records, require_supported_schema
 from aggopt.engine.validate.output_folders import (
     require_all,
     require_alone,
@@ -173,7 +166,8 @@ def _make_run_state(
 ) -> RunState:
     n = parts.records
     work, stage = staged.folders
-    public, private = stage / PUBLIC, stage / PRIVATE
+    public = stage / PUBLIC
+    private = stage / PRIVATE
     public.mkdir(exist_ok=True)
     private.mkdir(mode=0o700, exist_ok=True)
     leaves = 1 << count_tree_levels(n, job.engine.block)
@@ -240,10 +234,8 @@ def _partition_parts(
     )
     cut = choose_buckets(LeafState(**vars(config), scale=scale, tree=tree))
     cut = add_merged_strata(run.each, cut)
-    scattered, spread = (
-        run.each("scatter", len(cut.pieces), cut),
-        make_leaf_shuffle(cut),
-    )
+    scattered = run.each("scatter", len(cut.pieces), cut)
+    spread = make_leaf_shuffle(cut)
     cut, sizes = run_second_step(run.each, spread, scattered, cut)
     blocks = merge_infeasible_blocks(run.each, sizes, spread, cut)
     block_state = BlockState(**vars(cut), blocks=blocks)

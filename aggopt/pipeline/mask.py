@@ -83,7 +83,8 @@ def mask(
     >>> release.audit.smallest
     3
     """
-    on_progress, job = read_progress(progress), load_job(job, trust)
+    on_progress = read_progress(progress)
+    job = load_job(job, trust)
     if job.units.apart(job.roles):
         return _make_release(
             *mask_units_and_records(data, job, on_progress, secret), on_progress
@@ -107,7 +108,8 @@ def _make_release(
     partitioned: PartitionedTable, masked: AggregatedTable, on_progress: Progress
 ) -> Release:
     """Return the audited release of the published values of a table's groups."""
-    job, certificates = partitioned.job, masked.certificates
+    job = partitioned.job
+    certificates = masked.certificates
     require_solved(certificates)
 
     evaluation = evaluate(
@@ -117,8 +119,10 @@ def _make_release(
         check=Audit.require,
         on_progress=on_progress,
     )
-    released, audit = evaluation.released, evaluation.audit
-    measures, published = evaluation.measures, evaluation.originals.after
+    released = evaluation.released
+    audit = evaluation.audit
+    measures = evaluation.measures
+    published = evaluation.originals.after
     wave = count_changes_as_written(partitioned, released)
     after = partitioned.of_numbers(published)
     drift = measure_drifts(partitioned, partitioned.of_numbers(masked.values), after)

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 
 WHOLE = 1e-3  # by how much a solver's whole number may miss one

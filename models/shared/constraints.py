@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 
 
 def amounts(**missed: Any) -> dict[str, float]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.core.plural import plural
 from aggopt.core.record_weights import multiply_by_weights
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.models.shared.shift_data import require_mean_one
 

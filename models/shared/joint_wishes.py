@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggopt.core.plural import plural
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.models._model import Model
 from aggopt.models.shared.joint import (

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.errors import JobError, require_known
 
 COSTS = ("sse", "sae", "maxdist")

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models.shared.value_bounds import (
     fit_within,

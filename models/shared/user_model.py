@@ -16,7 +16,7 @@ import numpy as np
 
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin, reload_plugin
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.errors import JobError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.shift_data import make_small_example

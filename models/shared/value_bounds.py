@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models.shared.constraints import amounts
 

@@ -8,7 +8,7 @@ from refusals import refused
 import aggopt
 from aggopt.command.draft import propose_job
 from aggopt.data.readers.read import read_as_text
-from aggopt.engine.conversion.convert import convert
+from aggopt.engine.convert import convert
 from aggopt.errors import JobError, TableError
 from aggopt.job import Input
 from aggopt.pipeline.review.review_release import assess_release

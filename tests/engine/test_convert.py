@@ -18,8 +18,8 @@ from aggopt.core import stale_files as leftovers
 from aggopt.data.formats import csv as csv_text
 from aggopt.data.parsing.infer_text_type import MISSING
 from aggopt.data.readers.read import read_file
-from aggopt.engine.conversion import convert as module
-from aggopt.engine.conversion.column_plan import ColumnText
+from aggopt.engine import convert as module
+from aggopt.engine.column_plan import ColumnText
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.job import Input, Job

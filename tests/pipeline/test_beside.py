@@ -17,7 +17,7 @@ from aggopt.command.collect_errors import find_refusal
 from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
-from aggopt.pipeline.prepare.cross_table_columns import read_cross_table_columns
+from aggopt.pipeline.prepare.job_settings import read_cross_table_columns
 
 N = 60
 DRAWN = np.random.default_rng(1)

@@ -11,8 +11,7 @@ import numpy as np
 from aggopt.aggregate.categories.published import PublishedCategories
 from aggopt.core.frame import to_column
 from aggopt.core.memory import require_memory
-from aggopt.core.types import F64, I64
-from aggopt.core.validation import Labels
+from aggopt.core.types import F64, I64, Labels
 from aggopt.encoding import AttributeType, Categories, EncodedAttribute
 from aggopt.encoding.levels import read_categories
 from aggopt.encoding.typed_column import RANKED, TypedColumn

@@ -21,9 +21,9 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.plural import plural
 from aggopt.core.randomness import derive_secret, draw_permutation, draw_uniforms
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
-from aggopt.core.types import F64, Bool
-from aggopt.core.validation import Labels, require_seed
+from aggopt.core.types import F64, Bool, Labels
 from aggopt.core.validation import check_groups as numbered_groups
+from aggopt.core.validation import require_seed
 from aggopt.encoding import Categories, Domain
 from aggopt.errors import JobError, require_known
 from aggopt.solvers import Certificate, Status

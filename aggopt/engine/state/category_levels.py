@@ -73,7 +73,8 @@ class Levels:
         column = read_typed_entries(entries, declared)
         kind = declared.kind or DEFAULT[column.what]
         categories = read_categories(column, kind, declared)
-        domain, records = categories.domain, counted.column("count_sum").to_numpy()
+        domain = categories.domain
+        records = counted.column("count_sum").to_numpy()
         counts = np.bincount(categories.codes, records, domain.m).astype(np.int64)
         require_few(domain, counts)
         levels = cls(

@@ -4,12 +4,11 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 from aggopt.engine.state.moments import PublishedMoments
 from aggopt.engine.state.run_state import BlockState, Shift
 from aggopt.engine.storage.scratch_files import sum_arrays
-from aggopt.engine.validate.values import require_apart
+from aggopt.engine.validate.values import require_distinct_means
 from aggopt.models.covariance_mean import MomentSums
 from aggopt.pipeline.finish.rounding import find_time_steps, make_drift
 from aggopt.pipeline.prepare.published_grid import choose_decimals
@@ -58,7 +57,8 @@ class GroupSums:
         arrays = sum_arrays(paths, "there")["there"][config.places].astype(np.float64)
         mean = sums["sums"] / arrays
         between = sums["products"] / arrays - np.outer(mean, mean)
-        within, lost = float(sums["within"]), (sums["sse"], sums["sae"])
+        within = float(sums["within"])
+        lost = (sums["sse"], sums["sae"])
         return cls(n, arrays, within, *lost, mean, between, total)
 
     def shift(self, keep: str, constant: Bool) -> Shift | None:
@@ -74,7 +74,7 @@ class GroupSums:
         varying = ~constant
         if keep == "variance":
             spread = np.sqrt(np.maximum(np.diag(self.between), 0.0))
-            require_apart(not (spread[varying] < COINCIDE).any())
+            require_distinct_means(not (spread[varying] < COINCIDE).any())
             scales = np.where(varying, 1.0 / np.where(varying, spread, 1.0), 0.0)
             return Shift(self.mean, np.diag(scales))
         if keep == "covariance":
@@ -87,7 +87,7 @@ class GroupSums:
         covariance = np.zeros_like(self.total)
         if varying.any():
             nearest = MomentSums(self.total[at], self.between[at]).find_map()
-            require_apart(nearest is not None)
+            require_distinct_means(nearest is not None)
             covariance[at] = nearest
         return covariance
 
@@ -130,16 +130,19 @@ class PublishedSums:
 
     def drifts(self, config: BlockState) -> dict[str, Drift]:
         """Return by how much rounding moved each number."""
-        scale, output = config.scale, config.job.output
+        scale = config.scale
+        output = config.job.output
         steps = find_time_steps(config.clocks, config.numbers, scale.spread, output)
-        mean, after = self.kept / self.there, self.released / self.there
+        mean = self.kept / self.there
+        after = self.released / self.there
         variance = np.diag(self.products) / self.there - mean**2
         variance_after = self.squares / self.there - after**2
         drifts = {}
         for j, name in enumerate(config.numbers):
             if scale.constant[j]:
                 continue
-            place, seconds = choose_decimals(float(scale.spread[j]), output), None
+            place = choose_decimals(float(scale.spread[j]), output)
+            seconds = None
             if name in steps:
                 seconds = steps[name] * config.clocks[name].seconds
             shift = after[j] - mean[j]

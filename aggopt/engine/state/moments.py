@@ -13,7 +13,7 @@ import numpy as np
 
 from aggopt.core.record_weights import multiply_by_weights
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.engine.storage.scratch_files import load_arrays
 
 
@@ -64,7 +64,8 @@ class PartMoments:
     def _with(self, other: "PartMoments") -> "PartMoments":
         both = self.n + other.n
         n = np.where(both > 0, both, 1.0)
-        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        low = np.minimum(self.low, other.low)
+        high = np.maximum(self.high, other.high)
         gap = other.mean - self.mean
         products = self.products + other.products
         products = products + np.outer(gap, gap) * (self.n * other.n / n)

@@ -13,8 +13,7 @@ import numpy as np
 from aggopt.aggregate.bounds import Bounds
 from aggopt.aggregate.joint_aggregation import VARIANCE
 from aggopt.core.standardise import Scale
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 from aggopt.encoding.clock import Clock
 from aggopt.engine.state.category_levels import Levels
 from aggopt.engine.state.moments import PublishedMoments
@@ -214,7 +213,8 @@ class ShiftEnd(NamedTuple):
 
     def certificate(self, missed: float) -> Certificate:
         """Return the certificate of centroids that miss kept moments by `missed`."""
-        bound, status = max(self.bound, 0.0), self.status
+        bound = max(self.bound, 0.0)
+        status = self.status
         size = choose_gap_size(self.objective, VARIANCE)
         if status is Status.OPTIMAL and not is_gap_closed(self.objective, bound, size):
             status = Status.UNPROVEN  # it was content with less

@@ -77,11 +77,13 @@ class Shuffle:
         result = []
         for region in range(self.regions):
             place = region * self.width, self.width
-            first, rows = 0, 0
+            first = 0
+            rows = 0
             for file, size in enumerate(sizes[:, region].tolist()):
                 if file > first and rows + size > PIECE:
                     result.append(ShuffleRegion(region, first, file, *place))
-                    first, rows = file, 0
+                    first = file
+                    rows = 0
                 rows += size
             result.append(ShuffleRegion(region, first, self.files, *place))
         return tuple(result)

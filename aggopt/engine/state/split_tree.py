@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import I64, U64, Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, U64, Bool, Floats
 from aggopt.engine.storage.scratch_files import load_arrays
 
 DIGITS = 9  # of an axis: its last ones are of no use
@@ -52,7 +51,8 @@ class SplitTree:
     def of(cls, Z: Floats, levels: int) -> "SplitTree":
         """Return the tree of a sample Z (s, d)."""
         nodes = (1 << levels) - 1
-        axes, cuts = np.zeros((nodes, Z.shape[1])), np.zeros(nodes)
+        axes = np.zeros((nodes, Z.shape[1]))
+        cuts = np.zeros(nodes)
         shares = np.full(nodes, 0.5)
         parts = {0: np.arange(len(Z))}
         for node in range(nodes):
@@ -63,7 +63,8 @@ class SplitTree:
             order = np.argsort(projected, kind="stable")
             if len(rows) > 1:
                 cuts[node] = projected[order[middle - 1 : middle + 1]].mean()
-                on_cut, below = projected == cuts[node], projected < cuts[node]
+                on_cut = projected == cuts[node]
+                below = projected < cuts[node]
                 shares[node] = (middle - below.sum()) / max(on_cut.sum(), 1)
             parts[2 * node + 1] = rows[order[:middle]]
             parts[2 * node + 2] = rows[order[middle:]]
@@ -77,7 +78,8 @@ class SplitTree:
         """
         node = np.zeros(len(Z), np.int64)
         for _ in range(self.levels):
-            projected, cut = project_on_axes(Z, self.axes[node]), self.cuts[node]
+            projected = project_on_axes(Z, self.axes[node])
+            cut = self.cuts[node]
             chance = hash_to_unit(numbers.astype(np.uint64), node.astype(np.uint64))
             right = np.where(
                 projected == cut, chance >= self.shares[node], projected > cut
@@ -119,7 +121,8 @@ def _choose_cut(Z: Floats, size: float) -> tuple[Floats, int]:
     principal axis is turned towards the line between the means of its two sides, while
     that is better: the gap between clusters is seldom across an axis of them all.
     """
-    axes, n = _find_principal_axes(Z), len(Z)
+    axes = _find_principal_axes(Z)
+    n = len(Z)
     beside = max(1, round(NEAR * n))
     if n <= max(Z.shape[1], 2 * beside):
         return axes[0], n // 2
@@ -151,10 +154,8 @@ def _find_best_cut(Z: Floats, axes: Floats, places: I64, beside: int) -> _Cut:
     """
     projected = np.sort(Z @ axes.T, axis=0)
     middle = (projected[places - 1] + projected[places]) / 2
-    below, above = (
-        middle - projected[places - beside],
-        projected[places + beside - 1] - middle,
-    )
+    below = middle - projected[places - beside]
+    above = projected[places + beside - 1] - middle
     reach = np.minimum(below, above).T
     axis, place = divmod(int(np.argmax(reach)), len(places))
     return _Cut(axes[axis], int(places[place]), float(reach[axis, place]))
@@ -163,7 +164,8 @@ def _find_best_cut(Z: Floats, axes: Floats, places: I64, beside: int) -> _Cut:
 def _find_direction(Z: Floats, cut: _Cut) -> Floats:
     """Return the direction (d,) from the mean of one side of a cut to the other's."""
     order = np.argsort(Z @ cut.axis, kind="stable")
-    left, right = Z[order[: cut.place]], Z[order[cut.place :]]
+    left = Z[order[: cut.place]]
+    right = Z[order[cut.place :]]
     away = right.mean(axis=0) - left.mean(axis=0)
     length = float(np.sqrt((away**2).sum()))
     return np.round(away / length, DIGITS) if length else cut.axis
@@ -206,7 +208,8 @@ def merge_leaves(
         records += size
         if records >= needed and keep(own):
             merged.append(own)
-            own, records = [], 0
+            own = []
+            records = 0
     if own:
         own = [*(merged.pop() if merged else []), *own]
         while merged and not keep(own):

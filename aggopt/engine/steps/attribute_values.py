@@ -11,8 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.types import F64
-from aggopt.core.validation import Floats
+from aggopt.core.types import F64, Floats
 from aggopt.data.parsing.categories import Types, find_encoding_types
 from aggopt.data.parsing.dates import find_clocks, parse_date_columns
 from aggopt.data.table import Table, list_attributes_kept_missing
@@ -80,14 +79,16 @@ def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
     """
     frame = nw.from_native(schema.empty_table(), eager_only=True)
     domains = {name: levels.domain for name, levels in config.levels.items()}
-    roles, types = config.job.roles.released, _list_types(schema, config.job)
+    roles = config.job.roles.released
+    types = _list_types(schema, config.job)
     attributes = list_missing_attributes(config.job)
     return Table(frame, roles, False, types, domains, config.clocks, attributes)
 
 
 def list_missing_attributes(job: Job) -> frozenset[str]:
     """Return the quasi-identifiers that may lack values and have no level for that."""
-    names, policy = job.roles.quasi_identifier, job.missing.policy
+    names = job.roles.quasi_identifier
+    policy = job.missing.policy
     return list_attributes_kept_missing(names, job.attributes, policy)
 
 
@@ -105,13 +106,12 @@ def count_levels(number: int, config: RunState) -> int:
     piece = config.pieces[number]
     names = (*config.categories, *config.job.roles.stratum)
     rows, _ = read_published_rows(piece.read(names), 0, config)
-    types, attributes = (
-        _list_types(rows.schema, config.job),
-        list_missing_attributes(config.job),
-    )
+    types = _list_types(rows.schema, config.job)
+    attributes = list_missing_attributes(config.job)
     for place, name in enumerate(config.categories):
         with naming(piece.path.name), naming(f"Column {name!r}", name):
-            declared, holes = types.get(name, AttributeType()), name in attributes
+            declared = types.get(name, AttributeType())
+            holes = name in attributes
             column = count_values(rows.column(name), declared, holes=holes)
         one = np.zeros(len(column), np.int64)
         write_sorted(config.at(f"levels of {place}", number), column, one, 1)
@@ -128,7 +128,8 @@ def add_levels(config: RunState, schema: pa.Schema) -> RunState:
     JobError, InfeasibleInputError
         The levels cannot be published as the job requires.
     """
-    types, levels = _list_types(schema, config.job), {}
+    types = _list_types(schema, config.job)
+    levels = {}
     for place, name in enumerate(config.categories):
         files = config.all(f"levels of {place}", len(config.pieces))
         with naming(f"Column {name!r}", name):
@@ -155,9 +156,11 @@ def iterate_folder_levels(parts: InputFolder, job: Job) -> Iterator[LevelsOrErro
 
     All records are read, of categories alone, a piece at a time.
     """
-    types, attributes = _list_types(parts.schema, job), list_missing_attributes(job)
+    types = _list_types(parts.schema, job)
+    attributes = list_missing_attributes(job)
     for name in find_categories(parts.schema, job):
-        declared, holes = types.get(name, AttributeType()), name in attributes
+        declared = types.get(name, AttributeType())
+        holes = name in attributes
         try:
             with naming(f"Column {name!r}", name):
                 counts = [
@@ -178,7 +181,8 @@ def sum_level_weights(
         return {}
     weights = {}
     for place, (name, x) in enumerate(_iterate_columns(X, config)):
-        is_present, m = ~np.isnan(x), config.levels[name].domain.m
+        is_present = ~np.isnan(x)
+        m = config.levels[name].domain.m
         codes = x[is_present].astype(np.int64)
         sums = np.bincount(codes, each[is_present], m)
         weights[f"weight of {place}"] = np.asarray(sums, np.float64)
@@ -288,7 +292,8 @@ def _join_clocks(place: int, config: RunState) -> Clock:
     known_clocks = [(piece.path.name, clock) for piece, clock in pieces if clock]
     if not known_clocks:
         raise TableError("All values are missing.", fix="leave the column out.")
-    first, kind = known_clocks[0][0], known_clocks[0][1].type
+    first = known_clocks[0][0]
+    kind = known_clocks[0][1].type
     for file, clock in known_clocks:
         if clock.type != kind:
             raise TableError(
@@ -297,14 +302,16 @@ def _join_clocks(place: int, config: RunState) -> Clock:
             )
     clocks = [clock for _, clock in known_clocks]
     # each unit is a multiple of the next: a value whole in the least is in all
-    start, unit = min(c.start for c in clocks), min(c.whole for c in clocks)
+    start = min(c.start for c in clocks)
+    unit = min(c.whole for c in clocks)
     return Clock(kind, start, unit, clocks[0].format)
 
 
 def parse_dates(rows: pa.Table, config: RunState) -> pa.Table:
     """Return rows of a piece with dates in place of the text that spells them."""
     for name, clock in config.clocks.items():
-        column, place = rows.column(name), rows.schema.get_field_index(name)
+        column = rows.column(name)
+        place = rows.schema.get_field_index(name)
         if column.null_count == len(column):
             rows = rows.set_column(place, name, pa.nulls(len(column), clock.type))
         elif column.type != clock.type:

@@ -1,24 +1,24 @@
 """Tasks of one block of records that are near each other: its groups, its release."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from aggopt.aggregate import median
+from aggopt.aggregate.aggregation import group_means
 from aggopt.core.columns import REFUSE
 from aggopt.core.randomness import draw_words
 from aggopt.core.record_weights import group_sse, multiply_by_weights
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Bool, Floats, Labels
+from aggopt.data.context.confidential import list_requirements
+from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.engine.state.moments import compute_block_moments
-from aggopt.engine.state.run_state import BlockState
+from aggopt.engine.state.run_state import BlockState, LeafState
 from aggopt.engine.state.shuffle import Shuffle, read_block
-from aggopt.engine.steps.block_groups import (
-    compute_observed_means,
-    count_observed,
-    partition_table_of_block,
-)
 from aggopt.engine.steps.categories import (
     choose_nodes_of_block,
     convert_categories,
@@ -26,30 +26,41 @@ from aggopt.engine.steps.categories import (
     read_codes,
 )
 from aggopt.engine.steps.describe import compute_coordinates, read_checked_table
+from aggopt.engine.steps.global_confidential import read_confidential_of_part
 from aggopt.engine.steps.merge_small_strata import set_published_strata
-from aggopt.engine.steps.weights import (
-    append_weights,
-    read_weights,
-    scale_weights,
-)
+from aggopt.engine.steps.strata import apply_within_strata
+from aggopt.engine.steps.weights import append_weights, read_weights, scale_weights
 from aggopt.engine.storage.scratch_files import (
     append_column,
     load_arrays,
     load_state,
     save_arrays,
     save_state,
+    stop_on_request,
 )
+from aggopt.job import Mean
+from aggopt.partition.registry import PARTITIONERS
+from aggopt.pipeline.aggregate.table_parts import PresentRows
 from aggopt.pipeline.finish.evaluate import compute_rounding_distance
 from aggopt.pipeline.finish.rounding import (
     publish_values,
     publish_weights,
     round_numbers,
 )
-from aggopt.pipeline.partition.missing_values import compute_observed_sse
+from aggopt.pipeline.partition.methods import (
+    list_dominance_requirements,
+    make_weight_arguments,
+)
+from aggopt.pipeline.partition.missing_values import (
+    compute_observed_sse,
+    partition_incomplete,
+)
+from aggopt.pipeline.prepare.prepared_table import find_missing
 from aggopt.pipeline.prepare.published_grid import read_bounds
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.missing import MissingChanges
 from aggopt.release.audit.unchanged import Unchanged, count_unchanged_values
+from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 HELD = ("labels", "centroids", "kept", "sizes")
 GROUP_BITS = 32  # of a group's number: the rest is its block's
@@ -58,7 +69,8 @@ GROUP_BITS = 32  # of a group's number: the rest is its block's
 def partition_block(number: int, config: BlockState) -> int:
     """Partition a block; write its groups and their sums; return how many there are."""
     rows, _ = read_block(number, config)
-    job, scale = config.job, config.scale
+    job = config.job
+    scale = config.scale
     table = read_checked_table(rows, config)
     X = table.matrix()
     records = compute_coordinates(X, config, scale)
@@ -69,7 +81,8 @@ def partition_block(number: int, config: BlockState) -> int:
     means, centroids = compute_observed_means(
         Z, labels, job.aggregation.method, weights
     )
-    number_sizes, c = sizes[:, config.places], np.nan_to_num(centroids)
+    number_sizes = sizes[:, config.places]
+    c = np.nan_to_num(centroids)
     if job.missing.policy != REFUSE:
         save_arrays(config.at("kept", number), **compute_block_moments(Z, weights))
     lost, away = (np.nan_to_num(Z - x[labels]) for x in (means, centroids))
@@ -100,9 +113,11 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     """Write the published records of a block, by the file that they belong to."""
     rows, numbers = read_block(number, config)
     arrays = load_arrays(config.at("grouped", number), *HELD)
-    labels, c = arrays["labels"], _shift_centroids(number, arrays["centroids"], config)
+    labels = arrays["labels"]
+    c = _shift_centroids(number, arrays["centroids"], config)
     table = read_checked_table(rows, config)
-    X, each = table.matrix(), read_weights(table)
+    X = table.matrix()
+    each = read_weights(table)
     weights = scale_weights(each, config)
     values = _assemble_values(number, table, c, arrays, weights, config)
     entries = {name: level.column(name) for name, level in config.levels.items()}
@@ -136,7 +151,9 @@ def _assemble_values(
     config: BlockState,
 ) -> Floats:
     """Return what groups publish (m, d), of numbers with centroids c (m, p)."""
-    X, labels, scale = table.matrix(), arrays["labels"], config.scale
+    X = table.matrix()
+    labels = arrays["labels"]
+    scale = config.scale
     values = np.empty((len(c), X.shape[1]))
     bounds = read_bounds(table, config.job, config.numbers).undone(c, scale)
     sizes = arrays["sizes"][:, config.places]
@@ -196,7 +213,8 @@ def apply_global_programs(c: Floats, number: int, config: BlockState) -> Floats:
 
     These are of the numbers whose programs had an answer.
     """
-    first, centroids = sum(config.counts[:number]), c.copy()
+    first = sum(config.counts[:number])
+    centroids = c.copy()
     places = slice(first, first + config.counts[number])
     for j in config.solved:
         centroids[:, j] = load_arrays(config.at("solved", j), "centroids")["centroids"][
@@ -212,7 +230,8 @@ def compare_block(
 
     `released` (n, d) are the published values, and `labels` (n,) the groups.
     """
-    names, steps = config.job.roles.quasi_identifier, np.zeros(X.shape[1])
+    names = config.job.roles.quasi_identifier
+    steps = np.zeros(X.shape[1])
     spreads = config.scale.spread.tolist()
     for j, name, spread in zip(config.places, config.numbers, spreads, strict=True):
         clock = config.clocks.get(name)
@@ -231,3 +250,121 @@ def add_originals(audit: Audit, config: BlockState) -> Audit:
     return audit.with_originals(
         names, MissingChanges.merge(changes), Unchanged.merge(same)
     )
+
+
+def partition_table_of_block(
+    table: Table, records: Encoded, config: LeafState
+) -> tuple[Labels, Bool]:
+    """Return the groups of records (n,), and a mask (n, d) of the values that decide.
+
+    `records` are the coordinates of a table.  Groups are made within each stratum
+    independently, and by the job's policy if values of the block are missing.
+    """
+    incomplete = bool(find_missing(records).any())
+    if config.strata is None:
+        return _partition(table, records, config, incomplete=incomplete)
+    is_kept = np.empty((len(records), len(records.attributes)), np.bool_)
+
+    def partition_stratum(rows: I64) -> Labels:
+        part = replace(table, frame=table.frame[rows])
+        alone = compute_coordinates(part.matrix(), config, config.scale)
+        labels, is_kept[rows] = _partition(part, alone, config, incomplete=incomplete)
+        return labels
+
+    strata = load_state(config.strata).of(table.frame.to_arrow())
+    return apply_within_strata(strata, partition_stratum), is_kept
+
+
+def _partition(
+    table: Table, records: Encoded, config: LeafState, *, incomplete: bool
+) -> tuple[Labels, Bool]:
+    """Return groups, merged until they satisfy the requirements, and the mask."""
+    job = config.job
+    repairs = job.privacy.repair is not None
+    on_progress = stop_on_request(config.work, 2 if repairs else 1)
+    sampling = read_sampling_weights(table)
+    weights = None if sampling is None else scale_weights(sampling.values, config)
+    apart = incomplete and job.missing.policy == "patterns"
+    settings = {
+        **job.partition.settings,
+        **make_weight_arguments(job, weights, apart=apart),
+        "region_size": len(records),  # no border within the block
+        "jobs": 1,
+    }
+    confidential = (
+        *read_confidential_of_part(table.frame, config),
+        *list_dominance_requirements(job, sampling),
+    )
+    divide = PARTITIONERS.of(job.partition).function
+    if incomplete:
+        result = partition_incomplete(
+            records,
+            (tuple(range(len(records.attributes))),),
+            (divide, settings, on_progress),
+            # means and variances are kept over all blocks
+            job.model_copy(update={"aggregation": Mean()}),
+            confidential,
+            on_progress if repairs else None,
+            weights=weights,
+            require=_allow_nothing_published,
+        )
+        (block,) = result.blocks
+        return block.labels, result.kept
+    k = min(job.privacy.k, len(records))
+    labels = divide(records, k, **settings, progress=on_progress).labels
+    if repairs:
+        labels = merge_until_satisfied(
+            records,
+            labels,
+            list_requirements(confidential),
+            progress=on_progress,
+            weights=weights,
+        )
+    return labels, np.ones((len(records), len(records.attributes)), np.bool_)
+
+
+def _allow_nothing_published(is_kept: Bool, names: Sequence[str]) -> None:
+    """Let a block publish nothing of an attribute: others may."""
+
+
+def compute_observed_means(
+    Z: Floats, labels: Labels, method: str, weights: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return means and centroids (m, p) of numbers Z (n, p), over the present values.
+
+    nan if a group has none.  Weighted by (n,), if given.
+    """
+    if not np.isnan(Z).any():
+        return _select_whole(Z, labels, method, weights)
+    shape = int(labels.max()) + 1, Z.shape[1]
+    means = np.full(shape, np.nan)
+    centroids = np.full(shape, np.nan)
+    for j, z in enumerate(Z.T):
+        is_present = PresentRows.of(~np.isnan(z), labels)
+        if len(is_present.rows):
+            weights_of_rows = None if weights is None else weights[is_present.rows]
+            found = _select_whole(
+                z[is_present.rows, None], is_present.labels, method, weights_of_rows
+            )
+            means[is_present.there, j], centroids[is_present.there, j] = (
+                x[:, 0] for x in found
+            )
+    return means, centroids
+
+
+def _select_whole(
+    Z: Floats, labels: Labels, method: str, weights: Floats | None
+) -> tuple[Floats, Floats]:
+    if not Z.shape[1]:
+        nothing = np.empty((int(labels.max()) + 1, 0))
+        return nothing, nothing
+    means = group_means(Z, labels, weights)
+    if method != "median":
+        return means, means
+    return means, median(Z, labels, weights=weights).centroids
+
+
+def count_observed(is_kept: Bool, labels: Labels, weights: Floats | None) -> Floats:
+    """Return how many values that are kept (n, d) each group has, (m, d); by weight."""
+    weighted = multiply_by_weights(is_kept.astype(np.float64), weights)
+    return np.stack([np.bincount(labels, x) for x in weighted.T], axis=1)

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from aggopt.aggregate import PublishedCategories
 from aggopt.aggregate.categories.registry import CategorySection
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Bool, Floats, Labels
 from aggopt.encoding import Categories, EncodedAttribute
 from aggopt.engine.state.run_state import BlockState, RunState
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
@@ -66,7 +65,8 @@ def choose_category(place: int, config: BlockState) -> ChoiceEnd:
     """
     weighed = config.mean_weight is not None
     names = ("codes", "labels", "weights") if weighed else ("codes", "labels")
-    codes, labels = [], []
+    codes = []
+    labels = []
     weights: list[Floats] = []
     first = np.cumsum([0, *config.counts])
     for path, start in zip(
@@ -100,13 +100,13 @@ def choose_nodes_of_block(
     """
     width = len(config.categories)
     nodes = np.full((int(labels.max()) + 1, width), np.nan)
-    tied, apart, totals = np.zeros(width, np.int64), np.zeros(width), np.zeros(width)
+    tied = np.zeros(width, np.int64)
+    apart = np.zeros(width)
+    totals = np.zeros(width)
     counts = {}
     for place, name in enumerate(config.categories):
-        domain, present_rows = (
-            config.levels[name].domain,
-            PresentRows.of(codes[:, place] >= 0, labels),
-        )
+        domain = config.levels[name].domain
+        present_rows = PresentRows.of(codes[:, place] >= 0, labels)
         present_codes = codes[present_rows.rows, place]
         weights_of_rows = None if weights is None else weights[present_rows.rows]
         if is_chosen_globally(config):
@@ -143,7 +143,8 @@ def choose_nodes_of_block(
 def convert_categories(rows: pa.Table, config: RunState) -> pa.Table:
     """Return rows with categories of one type in all blocks, whatever they publish."""
     for name in config.categories:
-        column, kind = rows.column(name), config.levels[name].entries.type
+        column = rows.column(name)
+        kind = config.levels[name].entries.type
         place = rows.schema.get_field_index(name)
         rows = rows.set_column(place, name, column.cast(kind))
     return rows

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.standardise import Scale
-from aggopt.core.types import F64, I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import F64, I64, Floats
 from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.data.parsing.numbers import check_magnitudes
 from aggopt.data.table import Table
@@ -28,10 +27,7 @@ from aggopt.engine.steps.attribute_values import (
 )
 from aggopt.engine.steps.global_confidential import count_confidential_values
 from aggopt.engine.steps.strata import count_buckets, find_bucket, read_published_rows
-from aggopt.engine.steps.weights import (
-    describe_weights,
-    read_weights,
-)
+from aggopt.engine.steps.weights import describe_weights, read_weights
 from aggopt.engine.storage.scratch_files import append_column, load_arrays, save_arrays
 from aggopt.engine.validate.values import (
     require_originals_inside,
@@ -60,7 +56,8 @@ def describe_part(number: int, config: RunState) -> int:
         check_magnitudes(table.frame, plain)
     rows, kept_rows = read_published_rows(rows, 0, config)
     count_confidential_values(rows, "described", number, config)
-    X, weights = table.matrix()[kept_rows], read_weights(table)
+    X = table.matrix()[kept_rows]
+    weights = read_weights(table)
     weights = None if weights is None else weights[kept_rows]
     numbers = X[:, config.places]
     with naming(piece.path.name):
@@ -83,7 +80,8 @@ def describe_part(number: int, config: RunState) -> int:
 def read_checked_table(rows: pa.Table, config: RunState) -> Table:
     """Return the checked table of some records; raises as `Table.of`."""
     like = make_empty_table(rows.schema, config)
-    return Table.of(rows, config.job.roles.released, like=like)
+    job = config.job
+    return Table.of(rows, job.roles.released, job.attributes, like=like)
 
 
 def read_summary(config: RunState) -> tuple[PartMoments, Floats]:
@@ -108,7 +106,8 @@ def scatter_part(number: int, config: LeafState) -> list[int]:
     piece = config.pieces[number]
     typed = parse_dates(piece.read(config.columns), config)
     rows, numbers = read_published_rows(typed, piece.first, config)
-    to, spread = config.at("scattered", number), make_leaf_shuffle(config)
+    to = config.at("scattered", number)
+    spread = make_leaf_shuffle(config)
     leaf = np.empty(0, np.int64)
     if len(rows):
         leaf = _find_leaves(rows, numbers, number, config)
@@ -165,7 +164,8 @@ def compute_coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:
     numbers of all records.
     """
     Z = scale.standardise(X[:, config.places])
-    made, parts = [], []
+    made = []
+    parts = []
     for name, x in zip(config.job.roles.quasi_identifier, X.T, strict=True):
         if name in config.levels:
             attribute, part = _encode_category(name, x, config)
@@ -199,7 +199,8 @@ def compute_block_coordinates(X: Floats, config: RunState, scale: Scale) -> F64:
 def _encode_category(
     name: str, x: Floats, config: RunState
 ) -> tuple[EncodedAttribute, F64]:
-    levels, absent = config.levels[name], np.isnan(x)
+    levels = config.levels[name]
+    absent = np.isnan(x)
     codes = np.where(absent, -1, x).astype(np.int64)
     categories = Categories(levels.domain, codes)
     attribute = EncodedAttribute(name, levels.kind, levels.weight, slice(0), categories)

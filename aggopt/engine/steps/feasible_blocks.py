@@ -21,7 +21,7 @@ from aggopt.engine.state.moments import PublishedMoments
 from aggopt.engine.state.run_state import BlockState, LeafState, PartState
 from aggopt.engine.state.shuffle import Each, Shuffle
 from aggopt.engine.state.split_tree import PatternBuckets, merge_patterns
-from aggopt.engine.steps.block_groups import partition_table_of_block
+from aggopt.engine.steps.block import partition_table_of_block
 from aggopt.engine.steps.describe import (
     compute_coordinates,
     read_checked_table,
@@ -102,7 +102,8 @@ def check_feasible(number: int, config: PartState) -> list[Refusal | None]:
 
 
 def _find_refusal(rows: pa.Table, config: PartState) -> InfeasibleInputError | None:
-    job, records = config.job, rows.select(list(range(len(config.columns))))
+    job = config.job
+    records = rows.select(list(range(len(config.columns))))
     table = read_checked_table(records, config)
     of_values = list_requirements(read_confidential_of_part(table.frame, config))
     requirements = (*of_values, *list_table_weight_requirements(table, job))
@@ -216,7 +217,8 @@ def choose_buckets(config: LeafState) -> LeafState:
     patterns, counts = merge_patterns(read_descriptions(config))
     if not patterns.any():
         return config
-    job, records = config.job, int(counts.sum())
+    job = config.job
+    records = int(counts.sum())
     require_enough(_count_present(patterns, counts), records, job, config.categories)
     if patterns[:, config.places].any():
         require_no_covariance(job)

@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.context.strata import find_stratum_domains, merge_small_strata
 from aggopt.data.parsing.categories import find_nodes, publish_nodes
 from aggopt.engine.state.run_state import LeafState, RunState
@@ -74,7 +74,8 @@ def sum_stratum_centres(number: int, config: LeafState) -> int:
     """
     rows = parse_dates(config.pieces[number].read(config.columns), config)
     strata = _read_strata(config.strata)
-    count, stratum_of_row = len(strata.sizes), strata.of(rows)
+    count = len(strata.sizes)
+    stratum_of_row = strata.of(rows)
     X = read_checked_table(rows, config).matrix()
     sums = np.zeros((count, _count_coordinates(config)))
     rows_at_once = count_rows_at_once(config)
@@ -131,7 +132,8 @@ def _merge_strata(table_strata: TableStrata, centres: Floats, job: Job) -> Table
     domains = find_stratum_domains(_repeat_strata(table_strata), job)
     frame = nw.from_native(table_strata.keys, eager_only=True)
     codes = np.stack([find_nodes(frame[n], domains[n]) for n in domains], axis=1)
-    order, nodes = np.lexsort(codes.T[::-1]), np.empty_like(codes)
+    order = np.lexsort(codes.T[::-1])
+    nodes = np.empty_like(codes)
     arguments = codes[order], table_strata.sizes[order], centres[order]
     nodes[order] = merge_small_strata(*arguments, domains, job)
     groups, into = np.unique(nodes, axis=0, return_inverse=True)
@@ -141,7 +143,8 @@ def _merge_strata(table_strata: TableStrata, centres: Floats, job: Job) -> Table
         ).to_native()
         for j, (name, domain) in enumerate(domains.items())
     }
-    few, moved = table_strata.sizes < job.privacy.k, (nodes != codes).any(axis=1)
+    few = table_strata.sizes < job.privacy.k
+    moved = (nodes != codes).any(axis=1)
     return TableStrata(
         table_strata.keys,
         np.bincount(into.ravel(), table_strata.sizes).astype(np.int64),

@@ -15,8 +15,7 @@ import pyarrow as pa
 from aggopt.aggregate.bounds import Bounds
 from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.algorithms.lagrangian.program import Separable
-from aggopt.core.types import I64, Labels
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats, Labels
 from aggopt.data.table import Table
 from aggopt.engine.state.group_sums import GroupSums
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
@@ -68,10 +67,12 @@ def write_programs(number: int, config: BlockState) -> int:
     rows, _ = read_block(number, config)
     table = read_checked_table(rows, config)
     held = load_arrays(config.at("grouped", number), "labels", "kept")
-    labels, is_kept = held["labels"].astype(np.intp), held["kept"][:, config.places]
+    labels = held["labels"].astype(np.intp)
+    is_kept = held["kept"][:, config.places]
     Z = standardise_numbers(table.matrix(), config)
     wider, importance = _read_requests(number, table, Z, labels, config)
-    kept_values, ends = config.kept_values, standardise_bounds(table, config)
+    kept_values = config.kept_values
+    ends = standardise_bounds(table, config)
     weights = scale_weights(read_weights(table), config)
     if kept_values is not None:
         Z = kept_values.scale.standardise(Z)
@@ -86,7 +87,8 @@ def write_programs(number: int, config: BlockState) -> int:
         each = None if weights is None else weights[having.rows]
         if each is not None and kept_values is not None:
             each = each * kept_values.factor[j]
-        z, alpha = Z[having.rows, j], shift_settings(config).alpha
+        z = Z[having.rows, j]
+        alpha = shift_settings(config).alpha
         program = _make_program(z, having.labels, (*requests, alpha), within, each)
         arrays |= {f"{j} {name}": value for name, value in program._asdict().items()}
     save_arrays(config.at("stated", number), **arrays)
@@ -235,7 +237,8 @@ def _standardise_means(
     kept_values = config.kept_values
     if kept_values is None:
         return means, sizes
-    scale, factor = kept_values.scale, float(kept_values.factor[j])
+    scale = kept_values.scale
+    factor = float(kept_values.factor[j])
     return (means - scale.mean[j]) / scale.spread[j], sizes * factor
 
 
@@ -279,7 +282,8 @@ def solve_number_programs(
     SolverError, InfeasibleInputError
         One has no usable solution; or no map keeps the moments to keep.
     """
-    job, names = config.job, config.numbers
+    job = config.job
+    names = config.numbers
     config = replace(config, shift=groups.shift(_restore_moments(job), config.constant))
     ends: list[ShiftEnd | None]
     if job.aggregation.method == "p3m":

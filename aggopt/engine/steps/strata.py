@@ -109,7 +109,8 @@ def combine_columns(rows: pa.Table) -> Labels:
 
 def count_strata(number: int, config: RunState) -> int:
     """Write which strata a piece has, and how many records of each."""
-    piece, names = config.pieces[number], config.job.roles.stratum
+    piece = config.pieces[number]
+    names = config.job.roles.stratum
     rows = piece.read(names)
     with naming(piece.path.name):
         require_complete(nw.from_native(rows, eager_only=True), names)
@@ -131,14 +132,16 @@ def merge_strata_counts(config: RunState) -> Path:
         Some have fewer than k records and must be refused, or all have.
     """
     found = pa.concat_tables(map(load_table, config.all("strata", len(config.pieces))))
-    keys, counts = found.drop_columns([COUNT]), found.column(COUNT).to_numpy()
+    keys = found.drop_columns([COUNT])
+    counts = found.column(COUNT).to_numpy()
     first, which = np.unique(
         combine_columns(keys), return_index=True, return_inverse=True
     )[1:]
     sizes = np.bincount(which, counts).astype(np.int64)
     merged = config.job.strata.small == "merge"  # once the means of all are known
     few = (sizes < config.job.privacy.k) & (not merged)
-    small, records = int(few.sum()), int(sizes[few].sum())
+    small = int(few.sum())
+    records = int(sizes[few].sum())
     if few.all() or (small and config.job.strata.small == "refuse"):
         raise make_small_strata_error(
             small, len(sizes), records, config.job.privacy.k, fix=LESS
@@ -245,7 +248,8 @@ def count_records(part: Part, sizes: I64) -> int:
 
 def apply_within_strata(strata: I64, partition: Callable[[I64], Labels]) -> Labels:
     """Return groups within strata (n,), made by `partition` for each stratum."""
-    labels, count = np.empty(len(strata), np.intp), 0
+    labels = np.empty(len(strata), np.intp)
+    count = 0
     for stratum in np.unique(strata):
         rows = np.flatnonzero(strata == stratum)
         labels[rows] = count + partition(rows)

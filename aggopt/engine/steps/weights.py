@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.columns import REFUSE
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.engine.state.run_state import RunState
@@ -65,11 +64,9 @@ def compute_mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None
     described_weights = np.stack(
         [requirement["weights"] for requirement in arrays if "weights" in requirement]
     )
-    total, lowest, highest = (
-        described_weights[:, 0].sum(),
-        described_weights[:, 1].min(),
-        described_weights[:, 2].max(),
-    )
+    total = described_weights[:, 0].sum()
+    lowest = described_weights[:, 1].min()
+    highest = described_weights[:, 2].max()
     require_supported_range(job, n, total, lowest, highest)
     return None if lowest == highest else float(total / n)
 
@@ -115,7 +112,8 @@ def append_weights(
 
 def remove_weights(rows: pa.Table, config: RunState) -> tuple[pa.Table, Floats | None]:
     """Return rows without these columns, and the columns' content, (n, w) if any."""
-    job, columns = config.job, []
+    job = config.job
+    columns = []
     if not job.roles.weight:
         return rows, None
     for _ in (

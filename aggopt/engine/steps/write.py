@@ -29,11 +29,7 @@ from aggopt.engine.storage.scratch_files import (
     write_atomically,
 )
 from aggopt.release.audit.dominance import make_dominance_requirements
-from aggopt.release.audit.partial_audit import (
-    Combinations,
-    PartialAudit,
-    audit_part,
-)
+from aggopt.release.audit.partial_audit import Combinations, PartialAudit, audit_part
 from aggopt.release.files.staging import compute_sha256, read_umask
 from aggopt.release.files.write_table import write_table
 
@@ -74,7 +70,8 @@ def write_part(number: int, config: BlockState) -> tuple[int, str]:
 def _read_key(numbers: I64, group: I64, config: RunState) -> pa.Table:
     """Return the source of each record of a file of the release, in its order."""
     firsts = count_records_before(config.pieces)
-    names, starts = list(firsts), np.array(list(firsts.values()))
+    names = list(firsts)
+    starts = np.array(list(firsts.values()))
     part = np.searchsorted(starts, numbers, side="right") - 1
     files = pa.DictionaryArray.from_arrays(part.astype(np.int32), names)
     return pa.table(
@@ -130,7 +127,8 @@ def count_place(number: int, config: RunState) -> PartialAudit | None:
     rows = read_sources(make_place_shuffle(config).sources([number], config), config.at)
     if not len(rows):
         return None
-    job, (rows, each) = config.job, weights.remove_weights(rows, config)
+    job = config.job
+    (rows, each) = weights.remove_weights(rows, config)
     frame = nw.from_native(rows, eager_only=True)
     return audit_part(
         frame,

@@ -164,7 +164,8 @@ def count_missing_in_footers(parts: InputFolder) -> dict[str, int | None]:
         metadata = _open_file(piece.path).metadata
         for group in map(metadata.row_group, piece.groups):
             for column in map(group.column, range(group.num_columns)):
-                name, counts = column.path_in_schema, column.statistics
+                name = column.path_in_schema
+                counts = column.statistics
                 if name not in missing_counts:  # within a column of lists, or the like
                     continue
                 is_counted = counts is not None and counts.has_null_count
@@ -275,8 +276,11 @@ def _iterate_pieces(
         require_small_row_group(path, rows)
         if groups and records + rows > PIECE:
             yield InputPart(path, tuple(groups), first, records, state)
-            first, groups, records = first + records, [], 0
-        groups, records = [*groups, number], records + rows
+            first = first + records
+            groups = []
+            records = 0
+        groups = [*groups, number]
+        records = records + rows
     if records:
         yield InputPart(path, tuple(groups), first, records, state)
 

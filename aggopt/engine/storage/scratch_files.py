@@ -21,8 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from aggopt.core.types import I64, AnyInt
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, AnyInt, Floats
 from aggopt.data.restore_types import decode_dictionary
 from aggopt.errors import EngineError
 
@@ -190,7 +189,8 @@ def stop_on_request(folder: Path, phases: int = 1) -> Callable[[float], None]:
 
     It reports the progress of the task, whose share rises this many times, one by one.
     """
-    stop, on_progress = folder / STOP, make_phase_progress(phases)
+    stop = folder / STOP
+    on_progress = make_phase_progress(phases)
 
     def check(share: float) -> None:
         if stop.exists() or not folder.exists():  # it is removed, or kept elsewhere
@@ -278,7 +278,8 @@ def make_phase_progress(count: int) -> OnProgress:
     0.5
     0.75
     """
-    phase, last = 0, 0.0
+    phase = 0
+    last = 0.0
 
     def on_progress(share: float) -> None:
         nonlocal phase, last

@@ -6,8 +6,7 @@ import pyarrow as pa
 
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.table import Table
@@ -198,7 +197,7 @@ def require_small_blocks(records: Sequence[int], block: int) -> None:
         )
 
 
-def require_apart(are_apart: bool) -> None:
+def require_distinct_means(are_apart: bool) -> None:
     """Refuse group means that coincide, from which no map restores moments."""
     if not are_apart:
         raise InfeasibleInputError(

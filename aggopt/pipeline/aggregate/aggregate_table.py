@@ -7,17 +7,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from aggopt.aggregate import (
-    CATEGORY_AGGREGATORS,
-    Aggregation,
-    PublishedCategories,
-)
+from aggopt.aggregate import CATEGORY_AGGREGATORS, Aggregation, PublishedCategories
 from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.core.plural import plural
 from aggopt.core.randomness import derive_seed
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Floats, Labels
 from aggopt.encoding import Categories, Encoded, EncodedAttribute
 from aggopt.errors import naming
 from aggopt.job import Job
@@ -28,13 +23,13 @@ from aggopt.pipeline.aggregate.table_parts import (
     read_published_nodes,
 )
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.prepare.cross_table_columns import read_cross_table_columns
 from aggopt.pipeline.prepare.inputs import Progress
 from aggopt.pipeline.prepare.job_settings import (
     count_level_originals,
     find_avoided_nodes,
     get_publishable_nodes,
     list_categories_by_block,
+    read_cross_table_columns,
 )
 from aggopt.pipeline.prepare.record_requests import read_category_requests
 from aggopt.pipeline.validate.categories import require_chosen
@@ -138,7 +133,8 @@ def _choose_levels(
     partitioned: PartitionedTable, section: CategorySection, names: Sequence[str]
 ) -> Sequence[PublishedCategories]:
     """Return the published values of one category, or of several chosen together."""
-    method, attribute_names = CATEGORY_AGGREGATORS[section.method], ", ".join(names)
+    method = CATEGORY_AGGREGATORS[section.method]
+    attribute_names = ", ".join(names)
     places = [partitioned.job.roles.quasi_identifier.index(name) for name in names]
     encoded = cast(Encoded, partitioned.records)  # as of any table with a category
     present_rows = PresentRows.of(

@@ -13,8 +13,7 @@ from aggopt.aggregate.secret_margins import (
 )
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.standardise import to_unweighted_spreads
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 from aggopt.job import Shifting, Squared
 from aggopt.measure import sl
 from aggopt.models.shared.shift_data import FARTHEST
@@ -73,7 +72,8 @@ def make_margin_arguments(
         shifting = shifting.model_copy(update={"alpha": alpha})
     requests = partitioned.asked["delta"] if delta is None else delta
     steps = _find_steps(partitioned, shifting, requests)
-    labels, secret = partitioned.labels_of_numbers, partitioned.secret
+    labels = partitioned.labels_of_numbers
+    secret = partitioned.secret
     wider = add_margins(requests, labels, shifting, secret, steps)
     if shifting.two_sided and shifting.margin != 0:
         require_agreement(
@@ -168,10 +168,8 @@ def _list_narrow_margins(
     partitioned: PartitionedTable, shifting: Shifting, distances: Floats, exact: Bool
 ) -> Iterator[str]:
     """Warn of each attribute whose margin spans too few possible values."""
-    spread, steps = (
-        partitioned.scale.spread,
-        _find_steps(partitioned, shifting, distances),
-    )
+    spread = partitioned.scale.spread
+    steps = _find_steps(partitioned, shifting, distances)
     for j, name in enumerate(partitioned.names):
         if spread[j] == 0 or not exact[:, j].any():
             continue

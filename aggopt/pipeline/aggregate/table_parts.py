@@ -13,8 +13,7 @@ from aggopt.aggregate.user_model import ByModel
 from aggopt.core.deadline import Progress
 from aggopt.core.parallel import ignore_progress
 from aggopt.core.standardise import Scale
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import naming
 from aggopt.job import Job
@@ -63,7 +62,8 @@ def aggregate_observed(
     Its centroids are nan for groups without a value.
     """
     combine = AGGREGATORS.of(partitioned.job.aggregation).function
-    X, labels = partitioned.X, partitioned.labels_of_numbers
+    X = partitioned.X
+    labels = partitioned.labels_of_numbers
     settings = replace_kept_names(
         partitioned.table,
         partitioned.job,
@@ -71,7 +71,8 @@ def aggregate_observed(
     )
     if partitioned.weights is not None:
         settings["weights"] = partitioned.weights
-    within, jobs = None, partitioned.job.strata.jobs
+    within = None
+    jobs = partitioned.job.strata.jobs
     if is_aggregated_by_stratum(partitioned.job):
         within = partitioned.strata
     is_kept = (
@@ -143,7 +144,8 @@ def make_bound_arguments(partitioned: PartitionedTable) -> dict[str, Any]:
     Those of a model of the user's are standardised, as its records are; where these are
     standardised in each stratum, it gets none.
     """
-    job, names = partitioned.job, partitioned.names
+    job = partitioned.job
+    names = partitioned.names
     bounds = read_bounds(partitioned.table, job, names)
     is_user_model = isinstance(job.aggregation, ByModel)
     if not bounds.are_set or (
@@ -193,7 +195,10 @@ def aggregate_by_stratum(
     """
     centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
     weights = settings.get("weights")
-    spread, done, parts, places = Scale.of(X, weights).spread, 0, [], []
+    spread = Scale.of(X, weights).spread
+    done = 0
+    parts = []
+    places = []
     for rows in strata.members:
         own, kept_groups = _number_groups(labels[rows], X.shape[1])
         stratum_settings = _select_settings(settings, len(X), rows, kept_groups, done)

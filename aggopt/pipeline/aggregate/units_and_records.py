@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.randomness import BITS, derive_seed, make_secret, require_secret
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.context.units import RecordUnits
 from aggopt.data.table import Table
 from aggopt.job import Job, Mean
@@ -71,7 +71,8 @@ def _restrict_job(
     job: Job, table: Table, names: Sequence[str], left: Sequence[str]
 ) -> Job:
     """Return the job that masks the attributes `names`, and drops those in `left`."""
-    roles, aggregation = job.roles, job.aggregation
+    roles = job.roles
+    aggregation = job.aggregation
     numbers = [name for name in names if name not in table.domains]
     if not numbers:
         aggregation = Mean(categories=aggregation.categories)
@@ -89,9 +90,12 @@ def _restrict_job(
 
 def _join_parts(table: Table, job: Job, secret: str, parts: Sequence[Part]) -> Part:
     """Return both parts as one, the attributes in the order of the job."""
-    names, matrix = job.roles.quasi_identifier, table.matrix()
-    values, is_kept = np.empty(matrix.shape), np.full(matrix.shape, True)
-    blocks, at = [], []
+    names = job.roles.quasi_identifier
+    matrix = table.matrix()
+    values = np.empty(matrix.shape)
+    is_kept = np.full(matrix.shape, True)
+    blocks = []
+    at = []
     for partitioned, masked in parts:
         columns = [names.index(name) for name in partitioned.job.roles.quasi_identifier]
         values[:, columns] = masked.values
@@ -149,7 +153,8 @@ def copy_to_records(
     if units is None or units.records is None:
         return partitioned, masked
     unit_of_record = units.unit_of_record
-    table, strata = units.records, partitioned.strata
+    table = units.records
+    strata = partitioned.strata
     matrix = replace(
         partitioned,
         table=table,

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.standardise import Scale, to_unweighted_spreads
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 from aggopt.data.context.units import read_units
 from aggopt.data.context.weights import read_scaled_weights
 from aggopt.data.table import Table
@@ -127,7 +126,8 @@ def audit_before_writing(
     In a table of units each record is a unit.  With `both`, the values before and after
     masking, the audit also compares them.
     """
-    job, units = partitioned.job, partitioned.units
+    job = partitioned.job
+    units = partitioned.units
     return audit_release(
         tried.frame.to_native(),
         job.roles,
@@ -326,7 +326,8 @@ def measure_release(
     )
     settings: dict[str, Any] = {"whole": linked_at_once, "extra": extra}
     settings |= find_attacker_knowledge(original, released)
-    weights, X = read_scaled_weights(original), original.matrix()
+    weights = read_scaled_weights(original)
+    X = original.matrix()
     if complete_requests:
         importance = complete_requests["importance"]
         settings["importance"] = importance if importance.any() else 1.0

@@ -9,8 +9,7 @@ import numpy as np
 from aggopt.core.column_names import list_confusable_names
 from aggopt.core.deadline import LONGEST
 from aggopt.core.plural import plural
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 from aggopt.data.context.units import find_repeated_identifiers
 from aggopt.data.table import Table
 from aggopt.errors import PrivacyError, attribute_sections
@@ -63,8 +62,10 @@ def collect_notes(
 
     `drifts` are the changes by rounding, and `wave` those that a later wave shows.
     """
-    job, table = partitioned.job, partitioned.table
-    audit, measures = evaluation.audit, evaluation.measures
+    job = partitioned.job
+    table = partitioned.table
+    audit = evaluation.audit
+    measures = evaluation.measures
     published = evaluation.originals.after
     numbers = partitioned.of_numbers(published)
     changes = (
@@ -241,7 +242,8 @@ def describe_spanning_entries(released: Table, job: Job) -> list[str]:
 
 def describe_exceeded_ranges(partitioned: PartitionedTable, Y: Floats) -> list[str]:
     """Return a note on values Y (n, p) outside the originals' range, with a remedy."""
-    lowest, highest = np.fmin.reduce(partitioned.X), np.fmax.reduce(partitioned.X)
+    lowest = np.fmin.reduce(partitioned.X)
+    highest = np.fmax.reduce(partitioned.X)
     counts = ((lowest > Y) | (highest < Y)).sum(axis=0)
     if not counts.any():
         return []
@@ -294,7 +296,8 @@ def describe_sampling_weights(job: Job, weights: Floats | None) -> list[str]:
 
 def _is_merged_for_dominance(job: Job) -> bool:
     """Whether groups are merged for the weights, and for nothing else."""
-    repair, only = job.privacy.repair, not (job.privacy.models or job.roles.unit)
+    repair = job.privacy.repair
+    only = not (job.privacy.models or job.roles.unit)
     merges = repair is not None and repair.method == "merge"
     return merges and only and job.weights.dominance < 1
 

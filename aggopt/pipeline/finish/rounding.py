@@ -17,8 +17,7 @@ import numpy as np
 from aggopt.aggregate.aggregation import get_column
 from aggopt.core.randomness import draw_permutation
 from aggopt.core.standardise import Scale
-from aggopt.core.types import F64, I64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import F64, I64, Bool, Floats, Labels
 from aggopt.data.restore_types import replace_values
 from aggopt.data.table import Table
 from aggopt.encoding.clock import Clock
@@ -42,7 +41,9 @@ CAN_BE_SEEN = 1e-15  # standard deviations: less is the float's own rounding
 
 def round_release(partitioned: PartitionedTable, values: Floats) -> Table:
     """Return the table that publishes values (n, d), rounded by the job's settings."""
-    table, job, sampling = partitioned.table, partitioned.job, partitioned.sampling
+    table = partitioned.table
+    job = partitioned.job
+    sampling = partitioned.sampling
     rounded = values.copy()
     rounded[:, table.places] = _round_numbers(
         partitioned, partitioned.of_numbers(values)
@@ -103,7 +104,8 @@ def add_pseudonyms(partitioned: PartitionedTable, released: Table) -> Table:
     The order of the numbers depends only on the secret of the release.  They reveal
     nothing about a unit, and differ from those of any other release.
     """
-    name, units = partitioned.job.pseudonym, partitioned.units
+    name = partitioned.job.pseudonym
+    units = partitioned.units
     if name is None or units is None:
         return released
     turn = draw_permutation(partitioned.secret, "pseudonyms of units", units.count)
@@ -163,13 +165,17 @@ def measure_drifts(
     partitioned: PartitionedTable, before: Floats, after: Floats
 ) -> dict[str, Drift]:
     """Return by how much each number that is rounded moved; values (n, p)."""
-    spread, places = Scale.of(partitioned.X).spread, _find_decimals(partitioned)
-    clocks, drifts = _find_time_steps(partitioned), {}
+    spread = Scale.of(partitioned.X).spread
+    places = _find_decimals(partitioned)
+    clocks = _find_time_steps(partitioned)
+    drifts = {}
     for j, name in enumerate(partitioned.names):
-        place, seconds = places[j], None
+        place = places[j]
+        seconds = None
         if name in clocks:
             seconds = clocks[name] * partitioned.table.clocks[name].seconds
-        old, new = select_present(before[:, j]), select_present(after[:, j])
+        old = select_present(before[:, j])
+        new = select_present(after[:, j])
         on_grid = place is not None or name in clocks
         if spread[j] == 0 or (not on_grid and (old == new).all()):
             continue
@@ -265,7 +271,8 @@ def _describe_number_rounding(output: Output) -> str:
 def _list_typed_notes(
     partitioned: PartitionedTable, before: Floats, after: Floats
 ) -> list[str]:
-    X, grid = partitioned.X, _round_numbers(partitioned, before)
+    X = partitioned.X
+    grid = _round_numbers(partitioned, before)
     widths = np.fmax.reduce(X) - np.fmin.reduce(X)
     typed = (np.abs(after - grid) > TYPED * widths).any(axis=0)
     return [
@@ -281,7 +288,8 @@ def _list_single_value_notes(
 ) -> list[str]:
     notes = []
     for j, name in enumerate(partitioned.names):
-        old, new = select_present(before[:, j]), select_present(after[:, j])
+        old = select_present(before[:, j])
+        new = select_present(after[:, j])
         if np.ptp(new) == 0 and np.ptp(old) > 0:
             notes.append(f"{name!r}: rounding leaves one value of all.")
         elif (same := _count_most_frequent(new)) > max(
@@ -298,7 +306,8 @@ def _list_single_value_notes(
 def _list_equal_group_notes(
     partitioned: PartitionedTable, before: Floats, after: Floats
 ) -> list[str]:
-    notes, names = [], partitioned.job.roles.quasi_identifier
+    notes = []
+    names = partitioned.job.roles.quasi_identifier
     before, after = (np.nan_to_num(v, nan=np.inf) for v in (before, after))
     for block in partitioned.blocks:
         first = np.unique(block.labels, return_index=True)[1]
@@ -318,7 +327,8 @@ def _list_equal_group_notes(
 
 def _find_time_steps(partitioned: PartitionedTable) -> dict[str, int]:
     """Return the step of each attribute of dates or times of a table."""
-    clocks, output = partitioned.table.clocks, partitioned.job.output
+    clocks = partitioned.table.clocks
+    output = partitioned.job.output
     spreads = Scale.of(partitioned.X).spread
     return find_time_steps(clocks, partitioned.names, spreads, output)
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.context.confidential import (
     Confidential,
     list_requirements,
@@ -91,10 +91,8 @@ def repair_block(
     repair = job.privacy.repair
     if repair is None or block.partition.interrupted:
         return block
-    bound, requirements = (
-        _find_start_bound(block, job),
-        (*list_requirements(confidential), *more),
-    )
+    bound = _find_start_bound(block, job)
+    requirements = (*list_requirements(confidential), *more)
     repair_input = RepairInput(
         X, job.privacy.k, requirements, bound, on_progress, weights
     )

@@ -9,8 +9,8 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import group_sse
-from aggopt.core.types import F64, Bool, Labels
-from aggopt.core.validation import Floats, renumber_groups
+from aggopt.core.types import F64, Bool, Floats, Labels
+from aggopt.core.validation import renumber_groups
 from aggopt.data.context.confidential import Confidential, list_requirements
 from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding import Encoded
@@ -111,7 +111,8 @@ def partition_incomplete(
             weights,
             units,
         )
-    names, k = job.roles.quasi_identifier, job.privacy.k
+    names = job.roles.quasi_identifier
+    k = job.privacy.k
     partition = partition_by_patterns(
         incomplete, k, columns, partitioner, names, strata, job.strata.jobs, require
     )
@@ -156,9 +157,11 @@ def partition_imputed(
         strata; or fewer than k units of a stratum have a value of an attribute.
     """
     divide, settings, on_progress = partitioner
-    absent, k = find_missing(incomplete), job.privacy.k
+    absent = find_missing(incomplete)
+    k = job.privacy.k
     records = impute_from_neighbours(incomplete)
-    names, blocks = job.roles.quasi_identifier, []
+    names = job.roles.quasi_identifier
+    blocks = []
     if units is not None:
         require_present_units(absent, units, names, k, strata)
     for done, columns_of in enumerate(columns):
@@ -224,10 +227,8 @@ def _merge_block(
     weights: Floats | None,
 ) -> Block:
     """Return a block whose groups satisfy all, with what its own values lose."""
-    block_records, is_present = (
-        records.only(block.columns),
-        ~absent[:, list(block.columns)],
-    )
+    block_records = records.only(block.columns)
+    is_present = ~absent[:, list(block.columns)]
     near = separate_strata(block_records, strata)
     labels = renumber_groups(
         merge_until_satisfied(near, block.labels, requirements, weights=weights)
@@ -341,10 +342,8 @@ def certify_observed_loss(
     the proof about the groups does not refer to these values.
     """
     certificate = block.certificate
-    block_records, is_kept_in_block = (
-        records.only(block.columns),
-        is_kept[:, list(block.columns)],
-    )
+    block_records = records.only(block.columns)
+    is_kept_in_block = is_kept[:, list(block.columns)]
     proof = Certificate(
         certificate.status
         if certificate.status is not Status.OPTIMAL

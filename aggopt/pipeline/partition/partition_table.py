@@ -20,9 +20,7 @@ from aggopt.pipeline.partition.methods import (
     make_weight_arguments,
     repair_block,
 )
-from aggopt.pipeline.partition.methods import (
-    read_confidential as read_confidential,
-)
+from aggopt.pipeline.partition.methods import read_confidential as read_confidential
 from aggopt.pipeline.partition.missing_values import partition_incomplete
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable, Partitions
 from aggopt.pipeline.partition.subsets import (
@@ -32,16 +30,9 @@ from aggopt.pipeline.partition.subsets import (
     repair_within_strata,
 )
 from aggopt.pipeline.prepare.defaults import add_defaults
-from aggopt.pipeline.prepare.inputs import (
-    Progress,
-    load_job,
-    read_progress,
-    read_table,
-)
+from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress, read_table
 from aggopt.pipeline.prepare.job_settings import Columns, find_blocks
-from aggopt.pipeline.prepare.memory_check import (
-    require_memory_to_group,
-)
+from aggopt.pipeline.prepare.memory_check import require_memory_to_group
 from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
 from aggopt.pipeline.prepare.record_requests import read_requests
 from aggopt.pipeline.validate.categories import require_category_settings
@@ -84,7 +75,8 @@ def partition_table(
     table, made by a job with equal sections except [aggregation] and [output].  They
     are used without partitioning, and all other checks are made.
     """
-    job, on_progress = load_job(job).load_contents(), read_progress(on_progress)
+    job = load_job(job).load_contents()
+    on_progress = read_progress(on_progress)
     require_memory_engine(job)
     require_one_kind(job)
     secret = make_secret() if secret is None else require_secret(secret)
@@ -94,19 +86,15 @@ def partition_table(
     prepared = prepare_table(records, job)
     columns = find_blocks(job, prepared.records)
     job, reasons = add_defaults(job, prepared, columns)
-    require_category_settings(job, prepared.table)
-    n, coordinates = prepared.records.shape
-    require_memory_to_group(n, coordinates, job)
-    table, matrix = prepared.table, prepared.whole
-    strata, units = prepared.strata, prepared.units
-    for check in list_checks(table, matrix, job, columns, strata, units):
-        check()
-    requests = read_requests(table, matrix, job)
+    _run_checks(prepared, columns, job)
+    table = prepared.table
+    strata = prepared.strata
+    requests = read_requests(table, prepared.whole, job)
     require_all_read(job)
     confidential = list_group_requirements(prepared, job)
     if groups is None:
         require_satisfiable_strata(confidential, strata, repair)
-        job = add_earlier_groups(job, table, strata, units)
+        job = add_earlier_groups(job, table, strata, prepared.units)
         if wave is not None:
             on_progress("group", 0.0)
             job, wave = place_new_records(job, wave, prepared)
@@ -116,7 +104,7 @@ def partition_table(
         )
     blocks, is_kept = groups
     if wave is not None:
-        changes = count_group_changes(wave, blocks, strata, units)
+        changes = count_group_changes(wave, blocks, strata, prepared.units)
         if not changes.holds:
             changes.require(suggest_wave_remedy(records, job, wave.wave))
     require_variance(job, confidential, blocks)
@@ -126,7 +114,7 @@ def partition_table(
         job=job,
         table=table,
         source=source,
-        whole=matrix,
+        whole=prepared.whole,
         records=prepared.records,
         blocks=blocks,
         asked=requests,
@@ -135,10 +123,22 @@ def partition_table(
         secret=secret,
         kept=is_kept,
         strata=strata,
-        units=units,
+        units=prepared.units,
         sampling=prepared.sampling,
         wave=wave,
     )
+
+
+def _run_checks(prepared: PreparedTable, columns: Columns, job: Job) -> None:
+    """Run all checks of a table and a job; raises as `mask`."""
+    require_category_settings(job, prepared.table)
+    n, coordinates = prepared.records.shape
+    require_memory_to_group(n, coordinates, job)
+    checks = list_checks(
+        prepared.table, prepared.whole, job, columns, prepared.strata, prepared.units
+    )
+    for check in checks:
+        check()
 
 
 def _make_groups(
@@ -176,7 +176,8 @@ def _partition_by_policy(
     on_repair: OnProgress | None,
 ) -> Partitions:
     """Return the groups of records, by the policy of the job if some have holes."""
-    strata, names = prepared.strata, job.roles.quasi_identifier
+    strata = prepared.strata
+    names = job.roles.quasi_identifier
     if prepared.holes is not None:
         units = prepared.units
         counts_units = units is not None and units.records is None
@@ -195,7 +196,8 @@ def _partition_by_policy(
     blocks: tuple[Block, ...]
     if strata is not None:
         encoded = cast(Encoded, prepared.records)  # as of any table with strata
-        k, jobs = job.privacy.k, job.strata.jobs
+        k = job.privacy.k
+        jobs = job.strata.jobs
         blocks = partition_within_strata(
             encoded, strata, columns, k, partitioner, names, jobs
         )
@@ -216,7 +218,9 @@ def _repair_blocks(
     on_progress: OnProgress,
 ) -> tuple[Block, ...]:
     """Return each block with groups that satisfy the job's requirements."""
-    records, strata, weights = prepared.records, prepared.strata, prepared.weights
+    records = prepared.records
+    strata = prepared.strata
+    weights = prepared.weights
     repaired = []
     for block in blocks:
         X = records if len(blocks) == 1 else select_block(records, block.columns)

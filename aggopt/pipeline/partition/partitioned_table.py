@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from aggopt.core.randomness import make_secret
 from aggopt.core.standardise import Scale
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits

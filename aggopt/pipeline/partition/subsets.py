@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from aggopt.core.parallel import run_in_processes
-from aggopt.core.types import F64, I64, Bool, Labels
-from aggopt.core.validation import Floats, renumber_groups
+from aggopt.core.types import F64, I64, Bool, Floats, Labels
+from aggopt.core.validation import renumber_groups
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding import Encoded
@@ -84,7 +84,8 @@ class _SplitBlock:
             partitions = map_in_processes(
                 _partition_subset, shared, jobs, partitioner[2]
             )
-        groups, first = np.empty_like(labels), 0
+        groups = np.empty_like(labels)
+        first = 0
         proofs: list[Proof] = []
         for rows, partition in zip(members, partitions, strict=True):
             groups[rows] = first + partition.labels
@@ -94,7 +95,8 @@ class _SplitBlock:
 
     def _part(self, rows: Labels, k: int, partitioner: SubsetPartitioner) -> "_Subset":
         divide, settings, _ = partitioner
-        n, is_held = len(self.parts.labels), self.parts.held[rows[0]]
+        n = len(self.parts.labels)
+        is_held = self.parts.held[rows[0]]
         own_of = divide_time_limit(
             select_settings_of_rows(settings, rows, n), len(rows) / n
         )
@@ -106,7 +108,8 @@ class _SplitBlock:
     def _one_by_one(
         self, parts: Sequence["_Subset"], on_progress: OnProgress
     ) -> Iterator[Partition]:
-        n, done = len(self.parts.labels), 0
+        n = len(self.parts.labels)
+        done = 0
         for part in parts:
             yield part.divided(
                 partial(report_share, on_progress, done / part.size, n / part.size)
@@ -308,6 +311,7 @@ def separate_strata(records: Encoded, strata: RecordStrata | None) -> Encoded:
     """Return records with an additional coordinate that separates strata, if any."""
     if strata is None:
         return records
-    coordinates, labels = records.coordinates, strata.labels
+    coordinates = records.coordinates
+    labels = strata.labels
     far = np.ceil(1.0 + np.sqrt((np.ptp(coordinates, axis=0) ** 2).sum()))
     return replace(records, coordinates=np.hstack([coordinates, far * labels[:, None]]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.aggregate.categories.plurality import Plurality
 from aggopt.core.section import Section, list_written_keys
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.context.units import RecordUnits
 from aggopt.data.context.weights import SamplingWeights
 from aggopt.data.table import Table
@@ -32,7 +32,8 @@ def add_defaults(
     """
     records = prepared.records
     differing = partial(count_most_distinct, records, columns)
-    size, weighted = len(prepared.whole), prepared.weights is not None
+    size = len(prepared.whole)
+    weighted = prepared.weights is not None
     counts = count_widest_block(records, columns), differing
     job, chosen = choose_partition(job, size, *counts, weighted=weighted)
     job, added = add_repair_for_search(set_category_method(job, prepared.table))
@@ -79,7 +80,8 @@ def add_repair_for_search(job: Job) -> tuple[Job, tuple[str, ...]]:
     of each change.  A job that names a repair, or requires only k, is returned
     unchanged.
     """
-    privacy, partition = job.privacy, job.partition
+    privacy = job.privacy
+    partition = job.partition
     method = PARTITIONERS.of(partition)
     if not (method.searches and privacy.models) or privacy.repair:
         return job, ()
@@ -102,7 +104,8 @@ def add_dominance_repair(
     """
     if sampling is None or job.privacy.repair:
         return job, ()
-    share, method = job.weights.dominance, PARTITIONERS.of(job.partition)
+    share = job.weights.dominance
+    method = PARTITIONERS.of(job.partition)
     largest = float(sampling.values.max())
     lightest = float(np.sort(sampling.values)[: job.privacy.k - 1].sum())
     keeps = method.dominates and sampling.scaled is not None and not apart

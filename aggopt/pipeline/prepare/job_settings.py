@@ -3,18 +3,26 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
 from aggopt.aggregate.kept_statistics import FORMULA, Keeping, KeptApart
 from aggopt.aggregate.user_model import ByModel, choose_model_solver
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 from aggopt.data.context.rare_categories import count_by_level, find_rare_nodes
 from aggopt.data.context.units import read_units
 from aggopt.data.parsing.categories import find_missing_entries, find_nodes
-from aggopt.data.parsing.entries import Moment, Values, make_entry_reader
+from aggopt.data.parsing.entries import (
+    Entry,
+    Moment,
+    Values,
+    list_entries,
+    make_entry_reader,
+)
 from aggopt.data.table import Table
 from aggopt.encoding import Domain, Encoded
+from aggopt.encoding.iso_text import parse_text_dates
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.job import Correlation, Job, Mean, Median, SolverSection
 from aggopt.models import MODELS, Model
@@ -34,7 +42,8 @@ def find_blocks(job: Job, X: Floats | Encoded) -> Columns:
     JobError
         The job names blocks, and a quasi-identifier is in none or in two, or is none.
     """
-    attributes, names = job.partition.attributes, job.roles.quasi_identifier
+    attributes = job.partition.attributes
+    names = job.roles.quasi_identifier
     if job.units.apart(job.roles):
         of_unit = [name in job.units.attributes for name in names]
         by_kind = (np.flatnonzero(np.equal(of_unit, kind)) for kind in (True, False))
@@ -201,3 +210,44 @@ def replace_kept_names(
     if keep.formula:
         by_column["response"] = read_response(table, job)
     return by_column
+
+
+def read_cross_table_columns(table: Table, job: Job) -> nw.DataFrame[Any]:
+    """Return the columns that `with` names; only the order of their values matters.
+
+    Text that spells numbers or dates is converted, so that a CSV file and the table in
+    memory give equal results.  Numbers become ranks, from 0.
+    """
+    columns = table.frame.select(*list_cross_table_names(job))
+    entry = make_entry_reader(job.input.decimal)
+    return columns.with_columns(
+        *(_read_column(columns[name], entry) for name in columns.columns)
+    )
+
+
+def list_cross_table_names(job: Job) -> tuple[str, ...]:
+    """Return the columns whose cross tables with categories are kept."""
+    return tuple(getattr(job.aggregation.categories, "with_", ()))
+
+
+def _read_column(column: nw.Series[Any], entry: Entry) -> nw.Series[Any]:
+    """Convert text that spells numbers or dates; return other columns unchanged."""
+    if column.dtype != nw.String:
+        return column
+    which, spelled = pd.factorize(list_entries(column), use_na_sentinel=False)
+    read = [entry(text) for text in spelled]
+    present = {value for value in read if value is not None}
+    if all(isinstance(value, int | float) for value in present):
+        rank = {value: j for j, value in enumerate(sorted(present))}
+        return _make_column(column, [rank.get(value) for value in read], which)
+    pairs = zip(read, spelled, strict=True)
+    texts = [None if value is None else text for value, text in pairs]
+    try:
+        return parse_text_dates(_make_column(column, texts, which))
+    except TableError:
+        return column
+
+
+def _make_column(like: nw.Series[Any], values: list[Any], which: Any) -> nw.Series[Any]:
+    entries = [values[j] for j in which]
+    return nw.new_series(like.name, entries, backend=like.implementation)

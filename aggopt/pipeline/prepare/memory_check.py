@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.memory import require_memory
 from aggopt.core.plural import plural
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.formats.parquet import IN_BLOCKS
 from aggopt.data.table import Table
 from aggopt.job import Job

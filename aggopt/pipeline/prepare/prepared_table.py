@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aggopt.core.standardise import Scale
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, check_group_size
+from aggopt.core.types import Bool, Floats
+from aggopt.core.validation import check_group_size
 from aggopt.data.context.strata import RecordStrata, stratify
 from aggopt.data.context.units import RecordUnits, collapse_units
 from aggopt.data.context.weights import SamplingWeights, read_sampling_weights
@@ -104,8 +104,10 @@ def join_patterns_within_strata(
     strata: RecordStrata,
 ) -> Patterns:
     """Return the joined patterns of each stratum, without joining across strata."""
-    own, holes = incomplete.only(block), absent[:, list(block)]
-    labels, suppressed = np.empty_like(strata.labels), np.empty_like(holes)
+    own = incomplete.only(block)
+    holes = absent[:, list(block)]
+    labels = np.empty_like(strata.labels)
+    suppressed = np.empty_like(holes)
     for rows in strata.members:
         found = joined(holes[rows], k, own.coordinates[rows], own.owner)
         labels[rows], suppressed[rows] = found.labels, found.suppressed

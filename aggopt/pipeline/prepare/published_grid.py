@@ -107,7 +107,8 @@ def find_attribute_decimals(
     table: Table, job: Job, name: str, spread: float
 ) -> int | None:
     """Return the decimals of an attribute; None if its values are not rounded."""
-    output, kind = job.output, table.frame[name].dtype
+    output = job.output
+    kind = table.frame[name].dtype
     place = choose_decimals(spread, output) if spread > 0 else None
     if is_asked_whole(job, name):
         return 0 if place is None else min(place, 0)

@@ -11,7 +11,7 @@ from aggopt.aggregate.categories.wish import (
     require_level_distances,
 )
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.context.distance_requests import (
     require_reach,
     resolve_category_request,

@@ -16,7 +16,7 @@ from aggopt.aggregate.shifted_means import FEASIBLE
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.frame import compute_fingerprint
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Labels
+from aggopt.core.types import Labels
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job, Shifting, Squared
 from aggopt.models import Model
@@ -285,7 +285,8 @@ def read_problem(program: Program, problem: Any) -> Any:
 
 def judge_centroids(program: Program, reading: Any, *, by: str) -> Aggregation:
     """Return centroids judged by their model, for any solver."""
-    found, m = np.asarray(getattr(reading, "c", reading)), int(program.labels.max()) + 1
+    found = np.asarray(getattr(reading, "c", reading))
+    m = int(program.labels.max()) + 1
     if found.shape != (m,) or found.dtype.kind not in "iuf":
         raise JobError(
             f"There are centroids of shape {found.shape} and type {found.dtype}, for "

@@ -298,7 +298,8 @@ def _write(problem: Any, to: Path, format: str) -> Any:
 
 def _load(problem: Any, solution: Path, format: str, language: str) -> None:
     """Give the variables of a problem the values of a solution."""
-    names, read = None, _read_cvxpy
+    names = None
+    read = _read_cvxpy
     if language == "pyomo":
         read = _read_nl if format == "nl" else _read_by_name
         with make_scratch_folder() as folder:
@@ -356,7 +357,8 @@ def _disable_pyomo_log() -> Iterator[None]:
         yield
 
 
-_PRIMAL, _COLUMNS = "# Primal solution values", "# Columns "
+_PRIMAL = "# Primal solution values"
+_COLUMNS = "# Columns "
 _SAID = ("solution status:", "objective value:")
 
 

@@ -142,7 +142,8 @@ def compare_published(
     figures = tuple(collect_figures(table, own, None) for table, own in each)
     by, people = _find_people(frames, jobs)
     k = min(job.privacy.k for job in jobs)
-    joined, count = _join_people(people), None
+    joined = _join_people(people)
+    count = None
     if joined.size:
         groups = [
             _select_joined(frame, job, own, joined)

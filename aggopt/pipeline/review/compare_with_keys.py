@@ -12,8 +12,7 @@ import pyarrow.csv
 
 from aggopt.core.plural import plural
 from aggopt.core.regular_files import require_regular
-from aggopt.core.types import Bool
-from aggopt.core.validation import Labels
+from aggopt.core.types import Bool, Labels
 from aggopt.data.context.units import read_units
 from aggopt.data.readers.read import read_release_as_text
 from aggopt.errors import JobError, TableError
@@ -68,7 +67,9 @@ def compare_releases(
     waves = None if person is None else LinkedTables(originals, person, jobs)
     if waves is None:
         require_one_table(tables, stated)
-    frames, groups, figures = [], [], []
+    frames = []
+    groups = []
+    figures = []
     each_of = zip(tables, originals, manifests, jobs, stated, strict=True)
     for table, before, manifest, job, own in each_of:
         input_section = job.released_input
@@ -83,12 +84,11 @@ def compare_releases(
     else:
         groups = waves.united(groups)
         units = [waves.units(*range(len(jobs)))]
-    k, is_released = min(job.privacy.k for job in jobs), _find_released(groups)
+    k = min(job.privacy.k for job in jobs)
+    is_released = _find_released(groups)
     every: Bool = np.all([labels >= 0 for labels in groups], axis=0)
-    partly, whole = (
-        int(is_released.sum() - every.sum()),
-        _count_groups(groups, is_released, jobs, units),
-    )
+    partly = int(is_released.sum() - every.sum())
+    whole = _count_groups(groups, is_released, jobs, units)
     common = (
         _count_groups(groups, every, jobs, units) if partly and every.any() else None
     )

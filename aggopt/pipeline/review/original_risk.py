@@ -8,19 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.types import AnyInt, Labels
-from aggopt.core.validation import Floats
+from aggopt.core.types import AnyInt, Floats, Labels
 from aggopt.data.context.units import read_units
 from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure import risk
 from aggopt.pipeline.prepare.inputs import read_table
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
-from aggopt.release.audit.risks import (
-    count_for_dis,
-    read_weight_column,
-    require_risk,
-)
+from aggopt.release.audit.risks import count_for_dis, read_weight_column, require_risk
 
 MOST_SETS = (
     500  # sets of quasi-identifiers that are counted: seconds of 100 000 records
@@ -77,9 +72,12 @@ def measure_original_risk(original: Any, job: Job) -> OriginalRisk:
     """
     table, _ = read_table(original, job)
     require_risk(table, job)
-    section, names, k = job.risk.by(job.roles), job.roles.combination, job.privacy.k
+    section = job.risk.by(job.roles)
+    names = job.roles.combination
+    k = job.privacy.k
     codes = {name: encode_entries(table.frame[name]) for name in names}
-    groups, units = combine_codes(codes.values()), read_units(table)
+    groups = combine_codes(codes.values())
+    units = read_units(table)
     weights = read_weight_column(table, section.weight, job)
     risks = risk.individual_risk(groups, weights)
     totals: dict[str, Any] = {"individual": _describe_risks(risks)}
@@ -137,7 +135,8 @@ def _count_sets(
 
 def _iterate_name_sets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield sets of fewer names, small ones first, as many sizes as are few enough."""
-    d, sets = len(names), 0
+    d = len(names)
+    sets = 0
     for size in range(1, d):
         sets += comb(d, size)
         if sets > MOST_SETS and size > 1:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from aggopt.core.regular_files import require_regular
-from aggopt.core.validation import Labels
+from aggopt.core.types import Labels
 
 
 def read_released_records(key: Path) -> pa.ChunkedArray | None:

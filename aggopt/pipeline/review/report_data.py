@@ -26,11 +26,7 @@ from aggopt.release.audit.audit import recount_file
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import compute_sha256
 from aggopt.release.report.facts import BY_BOTH, BY_MANIFEST, Facts
-from aggopt.release.report.statement import (
-    Statement,
-    make_facts,
-    make_private_facts,
-)
+from aggopt.release.report.statement import Statement, make_facts, make_private_facts
 
 NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names
 
@@ -77,7 +73,8 @@ def read_report_data(
         require_equal_requirements(files.manifest, job, job_file)
     tables = _read_tables(files, job, original)
     stated = Statement.of_file(files.manifest)
-    groups, measures = stated.groups, stated.measures
+    groups = stated.groups
+    measures = stated.measures
     blocks = [part["attributes"] for part in stated.entry("partition", list)]
     n = len(tables.released.frame)
     counted = recount_file(masked, job, blocks, n, tables.units, tables.weights)
@@ -130,7 +127,8 @@ def _read_both(files: ReleaseFiles, job: Job, original: Path) -> _OrderedTables:
     )
     place = find_places_by_key(original, files, len(first.frame))
     beside = replace(second, frame=second.frame[place.tolist()])
-    units, weights = read_units(first), read_shared_weights(first, beside)
+    units = read_units(first)
+    weights = read_shared_weights(first, beside)
     order = np.argsort(place)
     key = pyarrow.csv.read_csv(files.private)["released_record"].combine_chunks()
     rows = np.flatnonzero(np.asarray(key.is_valid()))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from aggopt.core.regular_files import require_regular
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.data.context.strata import stratify
 from aggopt.data.context.units import read_units
 from aggopt.data.context.weights import read_sampling_weights, read_scaled_weights
@@ -171,7 +171,8 @@ def assess_release(
 def assess_source(source: ReleaseSource, job: Job) -> Review:
     """Return the audit and the measures of a release; as `review_release`."""
     first, beside, place = read_aligned(source, job)
-    same_order, written = source.same_order, source.written(job)
+    same_order = source.same_order
+    written = source.written(job)
     audit = _audit_written(written, first, beside, np.argsort(place), job)
     requests = read_requests(first, first.matrix(), job)
     try:
@@ -211,7 +212,8 @@ def _audit_written(
 
     `beside` is the released table in the order of the originals.
     """
-    X, units = original.matrix(), read_units(original)
+    X = original.matrix()
+    units = read_units(original)
     encoded = original.encode(job.partition.weights, read_scaled_weights(original))
     blocks = block_names(find_blocks(job, X if encoded is None else encoded), job)
     weights = read_shared_weights(original, beside)
@@ -244,7 +246,8 @@ def read_shared_weights(original: Table, released: Table) -> Floats | None:
     sampling = read_sampling_weights(original)
     if sampling is None:
         return None
-    before, after = original.matrix(), released.matrix()
+    before = original.matrix()
+    after = released.matrix()
     return select_value_weights(sampling.values, ~(np.isnan(before) | np.isnan(after)))
 
 
@@ -271,12 +274,14 @@ def read_pair(
 
     `is_released` are the records of the original that the key marks as released.
     """
-    roles, types = job.roles, job.attributes
+    roles = job.roles
+    types = job.attributes
     data = read(original, roles, job.input, types)
     if is_released is not None and len(is_released) == len(data):
         data = data.filter(is_released)
     first, _ = stratify(Table.of(data, roles, types, missing=job.missing), job)
-    released_roles, levels = job.released_roles, dict.fromkeys(first.domains, NAMES)
+    released_roles = job.released_roles
+    levels = dict.fromkeys(first.domains, NAMES)
     again = read(released, released_roles, job.released_input, {**levels, **types})
     second = Table.of(_drop_columns(again, job.dropped), released_roles, like=first)
     n = len(first.frame)
@@ -295,7 +300,8 @@ def _sign(measures: Assessment) -> str | None:
     it is an agreement of categories no better than chance.
     """
     types = measures.types
-    numbers, kappas = [measures.il], []
+    numbers = [measures.il]
+    kappas = []
     if types is not None:
         numbers = [types["il"][n] for n, kind in types.kinds.items() if kind == NUMERIC]
         kappas = [kappa for kappa in types["kappa"].values() if kappa is not None]

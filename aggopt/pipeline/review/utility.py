@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.table import Table
 from aggopt.encoding.clock import Clock
 from aggopt.errors import TableError, require_known

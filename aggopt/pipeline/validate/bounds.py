@@ -5,7 +5,7 @@ import numpy as np
 
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Job, Shifting
@@ -81,7 +81,8 @@ def require_inside(x: Floats, table: Table, job: Job, name: str) -> None:
     """
     section = job.attributes[name]
     lower, upper = (float(end[0]) for end in read_bounds(table, job, [name]))
-    below, above = int((x < lower).sum()), int((x > upper).sum())
+    below = int((x < lower).sum())
+    above = int((x > upper).sum())
     wrong = []
     if below:
         wrong.append(f"{plural(below, 'original')} below lower = {section.lower:g}")

@@ -19,11 +19,8 @@ from aggopt.aggregate.categories.plurality import require_nodes
 from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.core.plural import plural
 from aggopt.core.record_weights import scale_to_mean_one
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
-from aggopt.data.context.rare_categories import (
-    count_originals_by_node,
-)
+from aggopt.core.types import I64, Floats
+from aggopt.data.context.rare_categories import count_originals_by_node
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.parsing.categories import find_missing_entries, find_nodes
 from aggopt.data.table import Table
@@ -37,15 +34,13 @@ from aggopt.errors import (
     toml_key,
 )
 from aggopt.job import Job, Mean
-from aggopt.pipeline.prepare.cross_table_columns import (
-    list_cross_table_names,
-    read_cross_table_columns,
-)
 from aggopt.pipeline.prepare.job_settings import (
     Columns,
     count_level_originals,
     get_publishable_nodes,
     list_categories_by_block,
+    list_cross_table_names,
+    read_cross_table_columns,
 )
 from aggopt.solvers import Status
 
@@ -75,7 +70,8 @@ def require_category_method(job: Job, table: Table) -> None:
         The job has a method for categories, and every quasi-identifier is a number; or
         a method for numbers, and every quasi-identifier is a category.
     """
-    aggregation, names = job.aggregation, job.roles.quasi_identifier
+    aggregation = job.aggregation
+    names = job.roles.quasi_identifier
     categories = aggregation.categories
     if not table.domains:
         if categories is not None:
@@ -379,7 +375,8 @@ def require_frequent(job: Job, name: str, domain: Domain, counts: I64) -> None:
     InfeasibleInputError
         They are to be avoided, and no value may be published.
     """
-    k, section = job.privacy.k, job.attributes.get(name)
+    k = job.privacy.k
+    section = job.attributes.get(name)
     publish = section.publish if section else "leaf"
     treatment = section.rare if section else None
     if treatment == "publish" or publish == "ancestor":  # true of a whole group
@@ -395,7 +392,8 @@ def require_frequent(job: Job, name: str, domain: Domain, counts: I64) -> None:
                 "choose a smaller k.",
             )
         return
-    rare, total = int(counts[counts < k].sum()), int(counts.sum())
+    rare = int(counts[counts < k].sum())
+    total = int(counts.sum())
     if k <= total and rare > MOST * total:
         raise TableError(
             f"{name!r}: {rare} of {plural(total, 'entry', 'entries')} are values that "

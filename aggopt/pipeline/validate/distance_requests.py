@@ -5,10 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from aggopt.aggregate.aggregation import get_column
-from aggopt.core.validation import Floats, Labels
-from aggopt.data.context.distance_requests import (
-    require_read,
-)
+from aggopt.core.types import Floats, Labels
+from aggopt.data.context.distance_requests import require_read
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import Job, Shifting
 from aggopt.models import p3m
@@ -46,7 +44,8 @@ def require_agreement(
         Demands of a group contradict each other, with their margins or without them.
     """
     for j, name in enumerate(names):
-        z, is_demand = Z[:, j], importance[:, j] == 1
+        z = Z[:, j]
+        is_demand = importance[:, j] == 1
         if np.nanmin(z) == np.nanmax(z) or not is_demand.any():
             continue
         rows = np.flatnonzero(~np.isnan(z))

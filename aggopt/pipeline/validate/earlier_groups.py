@@ -11,7 +11,8 @@ from aggopt.release.audit.changes import NOT_THERE
 from aggopt.release.files.staging import compute_sha256
 from aggopt.release.manifest import find_entry
 
-NEW, LEFT_OUT = NOT_THERE, -2  # of records without an earlier group
+NEW = NOT_THERE
+LEFT_OUT = -2  # of records without an earlier group
 
 
 def require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> None:

@@ -39,7 +39,8 @@ def explain_single_group(
     if not varying:
         return None
     stated = f"t = {privacy.t:g}" + (f" and l = {privacy.l}" if privacy.l else "")
-    reach_text, ways = "", "promise a larger t under [privacy]"
+    reach_text = ""
+    ways = "promise a larger t under [privacy]"
     reached = _find_two_groups(varying, privacy.k)
     if reached is not None:
         name, t, proven = reached

@@ -6,8 +6,7 @@ import numpy as np
 
 from aggopt.aggregate.kept_statistics import Keeping, KeptApart
 from aggopt.core.plural import plural
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Bool, Floats, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
@@ -93,7 +92,8 @@ def require_enough(counts: I64, n: int, job: Job, categories: Collection[str]) -
     InfeasibleInputError
         As `require_values`.
     """
-    k, twice = job.privacy.k, "variance" in job.aggregation.keeps
+    k = job.privacy.k
+    twice = "variance" in job.aggregation.keeps
     for name, count in zip(job.roles.quasi_identifier, counts.tolist(), strict=True):
         needed = 2 * k if twice and name not in categories else k
         if count == n or count >= needed:
@@ -126,7 +126,8 @@ def require_present_together(
     JobError
         A group might have no record with all of them.
     """
-    method, names = job.aggregation.categories, job.roles.quasi_identifier
+    method = job.aggregation.categories
+    names = job.roles.quasi_identifier
     holes = {n for n, x in zip(names, matrix.T, strict=True) if np.isnan(x).any()}
     if method is None or not holes:
         return
@@ -175,7 +176,8 @@ def require_no_single_group(
     )
     if not (varying and is_variance_kept(job)) or job.privacy.t is not None:
         return
-    count, k = is_present.sum(axis=0), job.privacy.k
+    count = is_present.sum(axis=0)
+    k = job.privacy.k
     name = attributes[int(count.argmin())].name
     raise InfeasibleInputError(
         f"Merging groups until k = {k} records of each have a value of every attribute "

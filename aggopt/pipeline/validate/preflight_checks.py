@@ -12,7 +12,7 @@ import numpy as np
 from aggopt.aggregate.kept_statistics import Keeping, KeptApart
 from aggopt.core.plural import plural
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.context.units import RecordUnits
@@ -122,7 +122,8 @@ def _make_covariance_check(
     number_places = (
         tuple(at[place] for place in block if place in at) for block in columns
     )
-    numbers, X = tuple(filter(None, number_places)), matrix[:, table.places]
+    numbers = tuple(filter(None, number_places))
+    X = matrix[:, table.places]
     return partial(require_covariance, table, X, numbers, job, strata)
 
 
@@ -165,7 +166,8 @@ def _require_two_groups(matrix: Floats, job: Job) -> None:
 
 def _require_limits(matrix: Floats, job: Job) -> None:
     """Refuse limits of risks that no groups of the records can keep or measure."""
-    n, privacy = len(matrix), job.privacy
+    n = len(matrix)
+    privacy = job.privacy
     for key in ("risk", "average_risk"):
         limit = getattr(privacy, key)
         if limit is not None and 1 / n > limit:
@@ -203,7 +205,8 @@ def _require_rounding(job: Job) -> None:
 
 def _require_integers(table: Table, job: Job) -> None:
     """Refuse groups that are best for whole numbers of columns that have others."""
-    kinds, names = table.frame.schema, job.roles.quasi_identifier
+    kinds = table.frame.schema
+    names = job.roles.quasi_identifier
     other = [n for n in names if n in table.domains or not kinds[n].is_integer()]
     if _is_integer_asked(job) and other:
         raise JobError(
@@ -289,7 +292,8 @@ def require_scope(job: Job, blocks: Columns) -> None:
     JobError
         k would hold within each block alone.
     """
-    method, d = job.partition.method, len(job.roles.quasi_identifier)
+    method = job.partition.method
+    d = len(job.roles.quasi_identifier)
     if len(blocks) > 1 and job.privacy.scope == "combination":
         raise JobError(
             f"{method} is to group {d} quasi-identifiers in {len(blocks)} blocks, each "

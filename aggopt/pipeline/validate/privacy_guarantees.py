@@ -3,11 +3,7 @@
 import json
 
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.job import (
-    Job,
-    Privacy,
-    Treatment,
-)
+from aggopt.job import Job, Privacy, Treatment
 from aggopt.models import MODELS
 from aggopt.partition.registry import PARTITIONERS, ConfidentialUse
 from aggopt.pipeline.prepare.defaults import (
@@ -41,7 +37,8 @@ def require_guarantees(job: Job) -> None:
     SolverError
         The solver of the repair is not installed.
     """
-    privacy, names = job.privacy, job.roles.confidential
+    privacy = job.privacy
+    names = job.roles.confidential
     owned = (name for model in privacy.models for name in model.attributes(privacy))
     for name in (*privacy.confidential, *owned):
         if name not in names:
@@ -128,7 +125,8 @@ def _require_solver(privacy: Privacy) -> None:
     """Refuse now a solver that the repair could not use."""
     if privacy.repair is None:
         return
-    repair, name = REPAIRS.of(privacy.repair), privacy.repair.solver
+    repair = REPAIRS.of(privacy.repair)
+    name = privacy.repair.solver
     if repair.model and (name is not None or repair.asks_solver):
         solver = choose_solver(name, *MODELS[repair.model].kinds)
         require_limited(solver, privacy.repair.time_limit)
@@ -136,7 +134,8 @@ def _require_solver(privacy: Privacy) -> None:
 
 def _list_kept(job: Job) -> frozenset[str]:
     """Return the requirements that the partition and its repair keep for any table."""
-    privacy, method = job.privacy, PARTITIONERS.of(job.partition)
+    privacy = job.privacy
+    method = PARTITIONERS.of(job.partition)
     guarantees = method.guarantees
     treatments = _list_treatments(job)
     several = len(treatments) > 1
@@ -161,7 +160,8 @@ def _describe_method(job: Job) -> str:
 
 
 def _describe_attributes(job: Job) -> str:
-    treatments, privacy = _list_treatments(job), job.privacy
+    treatments = _list_treatments(job)
+    privacy = job.privacy
     many = "one attribute" if len(treatments) == 1 else f"{len(treatments)} attributes"
     senses = (model.sense(privacy, treatments) for model in reversed(privacy.models))
     return ", ".join([f"of {many}", *filter(None, senses)])

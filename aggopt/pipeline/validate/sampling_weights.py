@@ -8,7 +8,7 @@ import numpy as np
 from aggopt.aggregate.registry import AGGREGATORS
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.plural import plural
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.errors import JobError, naming
@@ -55,7 +55,8 @@ def require_done(job: Job, matrix: Floats, columns: Columns) -> None:
     """
     wrong = next(_list_unweighed(job, matrix, columns), None)
     if wrong is not None:
-        (name,), (what, fix) = job.roles.weight, wrong
+        (name,) = job.roles.weight
+        (what, fix) = wrong
         raise JobError(
             f"{name!r} has sampling weights, and {what}.",
             fix=f"{fix}; or list the weights as drop, and leave [weights] out.",
@@ -66,7 +67,8 @@ def _list_unweighed(
     job: Job, matrix: Floats, columns: Columns
 ) -> Iterator[tuple[str, str]]:
     """Yield each setting that does not support weights, with a remedy."""
-    aggregation, holes = job.aggregation, int(np.isnan(matrix).sum())
+    aggregation = job.aggregation
+    holes = int(np.isnan(matrix).sum())
     blocks = f"quasi-identifiers are grouped in {len(columns)} blocks"
     several = len(columns) > 1 and not job.units.apart(job.roles)  # else refused before
     if several and holes:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aggopt.core.plural import plural
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 from aggopt.data.context.confidential import Confidential, list_requirements
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.table import Table
@@ -67,7 +66,8 @@ def require_values_in_strata(
     """
     if strata is None or not np.isnan(matrix).any():
         return
-    k, fill = job.privacy.k, job.missing.policy == "fill"
+    k = job.privacy.k
+    fill = job.missing.policy == "fill"
     twice = "variance" in job.aggregation.keeps and is_aggregated_by_stratum(job)
     for name, x in zip(job.roles.quasi_identifier, matrix.T, strict=True):
         count = np.bincount(strata.labels, ~np.isnan(x))
@@ -140,7 +140,8 @@ def require_two_groups_per_stratum(job: Job, strata: RecordStrata | None) -> Non
     """
     if strata is None or not is_aggregated_by_stratum(job):
         return
-    sizes, k = strata.sizes, job.privacy.k
+    sizes = strata.sizes
+    k = job.privacy.k
     few = sizes[sizes < 2 * k]
     if "variance" in job.aggregation.keeps and few.size:
         raise InfeasibleInputError(

@@ -242,7 +242,8 @@ def _add_units(wave: Wave, files: Sequence[_EarlierFiles], table: Table) -> Wave
 
 def _find_unit_groups(path: Path, groups: Labels, units: RecordUnits) -> Labels:
     """Return the earlier group of each unit, NEW of those that are new."""
-    result, is_known = np.full(units.count, NEW), groups != NEW
+    result = np.full(units.count, NEW)
+    is_known = groups != NEW
     result[units.unit_of_record[is_known]] = groups[is_known]
     several = len(
         np.unique(
@@ -317,7 +318,8 @@ def _match_rows(
     """
     if earlier_job.person is not None:
         return _match_rows_by_person(earlier_job.person, earlier, groups, job, table)
-    before, n = read_as_text(earlier, job.input), len(table.frame)
+    before = read_as_text(earlier, job.input)
+    n = len(table.frame)
     if not len(before) == len(groups) == n:
         raise TableError(
             f"{earlier.name} has {plural(len(before), 'record')}, its key is of "

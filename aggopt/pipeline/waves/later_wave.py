@@ -90,7 +90,8 @@ def _drop_records(
 
     None in place of the records if these are too few, or if their counts do not hold.
     """
-    part, wave_left = table, wave
+    part = table
+    wave_left = wave
     is_kept = np.ones(len(wave.row), bool)
     while not (
         stay := choose_kept_records(wave_left, changes, _find_cells(part, job))
@@ -99,7 +100,8 @@ def _drop_records(
         is_known = is_kept & (wave.row != NOT_THERE)
         if is_kept.sum() < max(wave.k, job.privacy.k) or not is_known.any():
             return None, LaterWave(wave, is_kept)
-        part, wave_left = select_records(part, stay, job), wave_left.of_rows(stay)
+        part = select_records(part, stay, job)
+        wave_left = wave_left.of_rows(stay)
     second = (
         wave_left.parts
         if changes == "hold back"
@@ -158,7 +160,8 @@ def _find_prepared_cells(prepared: PreparedTable, job: Job) -> Labels | None:
         )
         cells = patterns.labels
     if strata is not None and strata.is_released is not None and cells is not None:
-        left, cells = cells, np.full(len(strata.is_released), NOT_THERE)
+        left = cells
+        cells = np.full(len(strata.is_released), NOT_THERE)
         cells[strata.is_released] = left
     units = prepared.units
     if cells is None or units is None or units.records is None:
@@ -246,7 +249,8 @@ class _HoldingBack:
 
         New and changed records count at the `places` (n,) that parts can share.
         """
-        before, within = -1, join_groups([places, self.cells])
+        before = -1
+        within = join_groups([places, self.cells])
         while before != (count := int(self.kept.sum())):
             before = count
             for view, first in zip(self.views, self.firsts, strict=True):
@@ -285,7 +289,8 @@ class _HoldingBack:
         few = went[_count_distinct(view.first[went], ids[went]) < view.k]
         members = _group_rows(first[stay], stay)
         for group, people in _group_rows(view.first[few], few).items():
-            here, gone = members.get(group, stay[:0]), ids[people]
+            here = members.get(group, stay[:0])
+            gone = ids[people]
             candidates = self.ids[here[np.argsort(self.changes[here], kind="stable")]]
             others = list(
                 dict.fromkeys(candidates[~np.isin(candidates, gone)].tolist())
@@ -340,13 +345,15 @@ def place_records(
         best = cast(Labels, wave_groups.merge_by_turns(data))
     if data.moving.sum() * len(data.s) > LARGEST:
         loss = float((data.s * ((data.c - data.c[best]) ** 2).sum(axis=1)).sum())
-        by, spent = "merging by turns", clock.spent
+        by = "merging by turns"
+        spent = clock.spent
         return best[part], Certificate(Status.HEURISTIC, loss, None, 0.0, by, spent)
     solver = choose_solver(earlier.solver, *MODEL.kinds)
     limit = TIME_LIMIT if earlier.time_limit is None else earlier.time_limit
     exactly = EXACTLY.get(solver.native.lower())
     answer = run_with_hard_limit(MODEL, data, solver, limit, exactly)
-    status, bound = answer.status, answer.bound
+    status = answer.status
+    bound = answer.bound
     if answer.reading is not None and _is_better(data, answer.reading, best):
         best = answer.reading
     elif not status.usable or status is Status.OPTIMAL:
@@ -371,7 +378,8 @@ def _make_data(
     wave: Wave, Z: npt.NDArray[np.float64], cells: Labels | None, unit_of_record: Labels
 ) -> tuple[Labels, wave_groups.Data]:
     """Return the part of each row of Z, and the model's data of the parts."""
-    n, m = len(unit_of_record), len(Z)
+    n = len(unit_of_record)
+    m = len(Z)
     parts = np.full(m, NOT_THERE)
     is_known = wave.parts != NOT_THERE
     parts[unit_of_record[is_known]] = wave.parts[is_known]
@@ -382,11 +390,13 @@ def _make_data(
     _, rows, part = np.unique(
         np.stack([apart, within]), axis=1, return_index=True, return_inverse=True
     )
-    part, cell = part.ravel(), within[rows]
+    part = part.ravel()
+    cell = within[rows]
     ids = np.arange(n) if wave.units is None else wave.units[-n:]
     kinds = _find_kinds(wave)
     shape = len(rows), kinds.shape[1]
-    counts, is_allowed = np.zeros(shape, np.int64), np.zeros(shape, bool)
+    counts = np.zeros(shape, np.int64)
+    is_allowed = np.zeros(shape, bool)
     for j, kind in enumerate(kinds.T):
         is_allowed[part[unit_of_record[kind]], j] = True
         counts[:, j] = _count_ids(part[unit_of_record[kind]], ids[kind], cell)

@@ -170,7 +170,8 @@ class LinkedTables:
             )
         entries = table[self.person].to_pylist()
         names = [str(entry) for entry in entries if entry not in (None, "")]
-        lacking, again = len(entries) - len(names), len(names) - len(set(names))
+        lacking = len(entries) - len(names)
+        again = len(names) - len(set(names))
         if lacking or again:
             raise TableError(
                 f"{self.person!r} does not tell the records of {path.name} apart: "

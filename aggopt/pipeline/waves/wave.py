@@ -200,7 +200,8 @@ class Wave:
 
     def of_rows(self, is_kept: Bool) -> "Wave":
         """Return it without the records that are not kept (n,): they are gone."""
-        m, units = len(self.releases[-1].first), self.units
+        m = len(self.releases[-1].first)
+        units = self.units
         if units is not None:
             units = np.concatenate([units[:m], units[m:][is_kept]])
         releases = tuple(release.of_rows(is_kept) for release in self.releases)
@@ -218,7 +219,8 @@ class Wave:
         return replace(self._changes(last, second), others=others)
 
     def _changes(self, release: EarlierRelease, second: Labels) -> Changes:
-        gone, m = self.gone, len(release.first)
+        gone = self.gone
+        m = len(release.first)
         first = find_first_groups(release.first, self.row)
         first = np.concatenate([first, release.first[gone]])
         later = np.concatenate([second, np.full(len(gone), NOT_THERE)])
@@ -293,7 +295,8 @@ class LaterWave:
             second = np.full(len(strata.is_released), NOT_THERE)
             second[strata.is_released] = labels
         count = 0 if self.kept is None else int((~self.kept).sum())
-        changes, before = self.wave.changes(second), self.wave.broken_before
+        changes = self.wave.changes(second)
+        before = self.wave.broken_before
         return WaveChanges(changes, count, self.kept, self.certificate, before)
 
 

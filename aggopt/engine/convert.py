@@ -18,12 +18,14 @@ from aggopt.core.regular_files import (
 from aggopt.data.formats.csv import read_csv_shape, read_text_blocks
 from aggopt.data.formats.csv_check import UTF_8, CsvShape
 from aggopt.data.readers.csv_dialect import find_separator
-from aggopt.engine.conversion.column_plan import (
+from aggopt.engine.column_plan import (
+    COMMA,
+    POINT,
     ColumnPlan,
     ColumnText,
+    ConversionSummary,
     plan_columns,
 )
-from aggopt.engine.conversion.summary import COMMA, POINT, ConversionSummary
 from aggopt.engine.runs.output_folders import make_appearing_folder
 from aggopt.engine.storage.input_parts import PIECE, list_files
 from aggopt.engine.storage.scratch_files import write_atomically
@@ -184,7 +186,8 @@ def convert(
       'sex': text
       'age': numbers, 1 missing
     """
-    on_progress, to = read_progress(progress), Path(out)
+    on_progress = read_progress(progress)
+    to = Path(out)
     require_no_file(to)
     require_new(to)
     paths = list_files(data, ENDING)
@@ -266,7 +269,8 @@ def _batch_blocks(blocks: Iterator[pa.Table]) -> Iterator[pa.Table]:
         size += block.nbytes
         if size >= GROUP:
             yield pa.concat_tables(waiting)
-            waiting, size = [], 0
+            waiting = []
+            size = 0
     if waiting:
         yield pa.concat_tables(waiting)
 

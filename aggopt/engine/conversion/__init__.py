@@ -1,1 +1,0 @@
-"""From CSV files to a folder of Parquet files."""
