@@ -62,7 +62,7 @@ class Spelling:
             return cls()
         truths = tuple(_has_only(entries, pair) for pair in _TRUTH)
         if any(truths):
-            plain = {"whole": False, "plain": False, "doubtful": True}
+            plain = {"is_whole": False, "plain": False, "doubtful": True}
             return cls(present, present, truths, **plain)
         words = present - pc.sum(spell_numbers(entries, csv_format)).as_py()
         are_whole = not words and _match_all(entries, _WHOLE)
