@@ -77,10 +77,11 @@ def find_entry() -> tuple[Path, str]:
 
 
 def omit_machine(said: str) -> str:
-    """Return a message without folders, line numbers, and solvers of this machine."""
+    """Return a message without folders, versions and solvers of this machine."""
     for folder in TEMPORARY:
         said = re.sub(rf"{re.escape(str(folder))}/[^/\s:']+", "TMP", said)
     said = re.sub(r"\bline \d+ of test_", "line N of test_", said)
+    said = re.sub(r"\(now [\d.]+\)", "(now VERSION)", said)
     solvers = (
         r"(choose one of|The known names are) [\w:, ]*(;[^.;]*)?; not installed: [^.]*"
     )

@@ -1,8 +1,5 @@
 """Sampling weights of a job: what is weighed, published, kept and refused."""
 
-import tomllib
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +17,6 @@ from aggopt.measure import il
 from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release
 
-WORDS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
 P3M = {"method": "p3m", "delta": 0.2}
 
 
@@ -322,7 +318,7 @@ ROUNDED = {"output": {"round_integers": True}}
 OF_UNITS = {"roles": {**ROLES, "unit": ["hid"]}, "units": {"attributes": QUASI}}
 AS_IS = {"weights": {"published": "as is"}}
 hids = np.repeat(np.arange(24), 2)
-REFUSED = {  # in the words of weights.toml
+REFUSED = {
     "two columns": (sample(v=1.0), {"roles": {**ROLES, "weight": ["w", "v"]}}),
     "no name": (sample(), {"roles": {**ROLES, "weight": 3}}),
     "blocks with a hole": (hole(sample()), {**FILL, **BLOCKS, **DROP}),
@@ -347,10 +343,8 @@ REFUSED = {  # in the words of weights.toml
 @pytest.mark.parametrize("case", REFUSED)
 def test_it_is_refused_in_words(case) -> None:
     frame, sections = REFUSED[case]
-    with pytest.raises(AggoptError) as error:
+    with refused(AggoptError):
         masked(frame, **sections)
-    said = {"problem": error.value.problem, "fix": error.value.fix}
-    assert said == WORDS[case]
 
 
 def test_groups_of_one_attribute_are_never_called_optimal() -> None:

@@ -1,19 +1,16 @@
 """What is said of releases that cannot be repeated, or not be read again."""
 
 import json
-import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
 from aggopt.errors import AggoptError
 from aggopt.pipeline.review.review_release import Review, assess_release
-
-WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -82,19 +79,25 @@ def spoil(folder, case, monkeypatch):
         looked(folder)
 
 
-@pytest.mark.parametrize("case", WORDS)
-def test_what_is_refused_is_said_in_full(folder, monkeypatch, case) -> None:
+CASES = [
+    "a manifest that may not be read",
+    "no manifest",
+    "an edited manifest",
+    "another ending",
+    "another table",
+    "other bytes",
+    "other bytes, other versions",
+    "another order, by the manifest",
+    "another order, by the key",
+    "another original",
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_does_not_belong_together_is_refused(folder, monkeypatch, case) -> None:
     before = {path.name for path in folder.iterdir()}
-    with pytest.raises(AggoptError) as error:
+    with refused(AggoptError):
         spoil(folder, case, monkeypatch)
-    said = {"problem": error.value.problem, "fix": error.value.fix}
-    plain = {
-        name: text.replace(f"{folder}/", "").replace(
-            f"now {np.__version__}", "now HERE"
-        )
-        for name, text in said.items()
-    }
-    assert plain == WORDS[case]
     assert {path.name for path in folder.iterdir()} <= before
 
 

@@ -1,6 +1,5 @@
 """What is said of files that cannot be written, or are not what they should be."""
 
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +19,6 @@ from aggopt.release.audit.counts import Count, combine_codes
 from aggopt.release.audit.missing import MissingValues
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import check_places, compute_sha256, make_folder
-
-WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 
 def found(k=2, **other):
@@ -61,12 +58,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_release_that_breaks_a_promise_is_refused_in_full(case):
-    error = REFUSED[case].refusal
-    assert isinstance(error, PrivacyError)
-    assert {"problem": error.problem, "fix": error.fix} == WORDS[case]
-    with refused(PrivacyError, "To fix:") as raised:
+    with refused(PrivacyError) as raised:
         REFUSED[case].require()
-    assert raised.value.problem == error.problem
+    assert str(raised.value) == str(REFUSED[case].refusal)
 
 
 def test_a_release_that_keeps_its_promises_is_not_refused():
@@ -184,13 +178,8 @@ def releases(folder, table):
     ],
 )
 def test_a_place_is_refused_in_full(tmp_path, case):
-    with pytest.raises(AggoptError) as error:
+    with refused(AggoptError):
         do_refused(tmp_path, case)
-    said = {"problem": error.value.problem, "fix": error.value.fix}
-    assert {
-        name: text.replace(f"{tmp_path}/", "").replace("x" * 300, "LONG")
-        for name, text in said.items()
-    } == WORDS[case]
 
 
 def test_folders_are_made_with_those_above_and_once(tmp_path):
@@ -260,13 +249,8 @@ def spoil(files, case):
 def test_files_that_do_not_belong_together_are_refused_in_full(written, case):
     _, files = written
     spoil(files, case)
-    with pytest.raises(AggoptError) as error:
+    with refused(AggoptError):
         looked(files)
-    folder = f"{files.table.parent}/"
-    assert {
-        "problem": error.value.problem.replace(folder, ""),
-        "fix": error.value.fix,
-    } == WORDS[case]
 
 
 def test_a_second_look_reads_the_decimal_comma(tmp_path):
