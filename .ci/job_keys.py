@@ -29,10 +29,9 @@ from aggopt.job import (
 )
 from aggopt.job._privacy import Privacy, Repairing, Treatment
 from aggopt.job._section import Input, Output, Risk
-from aggopt.job._sections import Sampling
+from aggopt.job._sections import Measures, Sampling
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.engine_section import Engine
-from aggopt.job.measures_section import Measures
 from aggopt.job.roles import Roles
 from aggopt.partition import PARTITIONERS
 from aggopt.privacy.models.dissimilarity import DissimilaritySettings

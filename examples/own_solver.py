@@ -14,7 +14,7 @@ import cvxpy as cp
 import numpy as np
 
 from aggopt.aggregate import by_model, p3m
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 
 here = Path(__file__).parent / "own"
 X = np.sort(np.random.default_rng(0).normal(size=(30, 1)), axis=0)

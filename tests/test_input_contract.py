@@ -18,7 +18,7 @@ import pytest
 from tables import ROLES, job, people, smallest
 
 import aggopt
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.job import Missing
 from aggopt.privacy import t_closeness

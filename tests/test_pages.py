@@ -31,7 +31,7 @@ from typer.main import get_command
 
 import aggopt as package
 from aggopt.command.cli import app
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

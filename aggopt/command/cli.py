@@ -145,8 +145,7 @@ def check(
     if is_code_file(str(table)):
         _check_code(str(table), job, as_json=as_json)
         return
-    from aggopt.command import show_check
-    from aggopt.command.check import check_table
+    from aggopt.command.check import check_table, print_check
     from aggopt.command.check_parts import check_folder, is_for_engine
 
     job_file = require_job(job)
@@ -158,14 +157,13 @@ def check(
     if as_json:
         console.print_json(result.to_dict())
     else:
-        show_check.print_check(result)
+        print_check(result)
     if result.code:
         raise typer.Exit(result.code)
 
 
 def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
-    from aggopt.command import show_check
-    from aggopt.command.check_code import check_code_file
+    from aggopt.command.check_code import check_code_file, print_laws
 
     require_no_job(job)
     with console.track_progress(quiet=as_json):
@@ -173,7 +171,7 @@ def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
     if as_json:
         console.print_json(result.to_dict())
     else:
-        show_check.print_laws(result)
+        print_laws(result)
     if result.broken:
         raise typer.Exit(NO)
 

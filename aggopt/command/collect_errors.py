@@ -29,7 +29,7 @@ from aggopt.data.readers.read import apply_roles as columns_as_read
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
 from aggopt.encoding.attribute_type import NUMERIC
-from aggopt.encoding.incomplete import impute_means
+from aggopt.encoding.encode_table import impute_means
 from aggopt.encoding.iso_text import is_date_text
 from aggopt.errors import AggoptError, JobError
 from aggopt.job import AttributeSection, Correlation, Job, Shifting, choose_partition

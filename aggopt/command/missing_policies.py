@@ -18,7 +18,7 @@ from aggopt.data.context.strata import stratify
 from aggopt.data.context.units import collapse_units
 from aggopt.data.readers.column_profile import ColumnProfile
 from aggopt.encoding import Encoded
-from aggopt.encoding.incomplete import impute_means
+from aggopt.encoding.encode_table import impute_means
 from aggopt.job import Job, Missing
 from aggopt.pipeline.prepare.inputs import read_table
 from aggopt.pipeline.prepare.job_settings import find_blocks

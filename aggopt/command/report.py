@@ -64,7 +64,7 @@ def run_report(
     originals if they have at most two million masked values.  The exit code is 1 if the
     release breaks a requirement.
     """
-    from aggopt.core.plugins.trust import trust_files
+    from aggopt.core.plugins.loading import trust_files
     from aggopt.engine.report_data import read_folder_report
     from aggopt.pipeline.review.report_data import read_report_data
     from aggopt.release.files.output_paths import require_html

@@ -14,7 +14,7 @@ from aggopt.experiments.sweep import SweepPoint, select_pareto_points
 from aggopt.release.files.staging import Staging, check_places
 
 if TYPE_CHECKING:
-    from aggopt.release.figures.tradeoff import Series
+    from aggopt.release.figures.figure import Series
 
 
 @dataclass
@@ -89,8 +89,12 @@ def open_sweep_files(
 
 def draw_sweep(points: Sequence[SweepPoint], to: Path) -> None:
     """Draw loss against linkage, the points that no other beats joined by a line."""
-    from aggopt.release.figures.figure import label_axes, make_panels
-    from aggopt.release.figures.tradeoff import add_series_legend, draw_tradeoff
+    from aggopt.release.figures.figure import (
+        add_series_legend,
+        draw_tradeoff,
+        label_axes,
+        make_panels,
+    )
 
     figure, (panel,) = make_panels(1, wide=6.4, high=4.8)
     best = select_pareto_points(points)
@@ -114,7 +118,7 @@ def draw_sweep(points: Sequence[SweepPoint], to: Path) -> None:
 
 def _group_series(points: Sequence[SweepPoint]) -> "list[Series]":
     """Return the points by the statistic that is kept, their SI as shades."""
-    from aggopt.release.figures.tradeoff import Series
+    from aggopt.release.figures.figure import Series
 
     kinds = dict.fromkeys(p.keep for p in points)
     by_statistic = {

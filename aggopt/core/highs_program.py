@@ -1,6 +1,6 @@
 """A program in HiGHS that grows from one solve to the next.
 
-It runs in the process that `aggopt.solvers.remote_object` uses.  Its methods take
+It runs in the process that `aggopt.solvers.separate_process` uses.  Its methods take
 and return arrays, never objects of HiGHS.
 """
 

@@ -37,7 +37,7 @@ from aggopt.data.restore_types import (
 from aggopt.encoding import Domain, Encoded, encode
 from aggopt.encoding.clock import Clock
 from aggopt.encoding.date_format import format_column
-from aggopt.encoding.incomplete import encode_observed
+from aggopt.encoding.encode_table import encode_observed
 from aggopt.job import AttributeSection, Missing
 from aggopt.job.roles import Roles
 

@@ -36,8 +36,14 @@ def draw_picture(
 
     `names` are the columns that identify the cell of a row.
     """
-    from aggopt.release.figures.figure import WIDE, label_axes, make_panels
-    from aggopt.release.figures.tradeoff import Series, add_series_legend, draw_tradeoff
+    from aggopt.release.figures.figure import (
+        WIDE,
+        Series,
+        add_series_legend,
+        draw_tradeoff,
+        label_axes,
+        make_panels,
+    )
 
     cells = _list_cells(rows, names, x, y)
     kinds = [n for n in names if n not in ("table", "k", "seed")]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 from aggopt.experiments._cache import Cache
 from aggopt.experiments._choice import Choices, require_loss, require_share
 from aggopt.experiments._choice_grid import AXES, list_choice_cells, make_choice_point

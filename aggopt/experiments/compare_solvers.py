@@ -12,8 +12,7 @@ from aggopt.aggregate import AGGREGATORS
 from aggopt.aggregate.user_model import ByModel
 from aggopt.core.deadline import compile_time
 from aggopt.core.html import HtmlFields
-from aggopt.core.plugins.loading import resolve_code_path
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import resolve_code_path, trust_files
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.job import Job, Recommended, Shifting, SolverSection

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggopt.core.equality import EqualByField
 from aggopt.core.html import render_html_section, render_html_table, render_text_table
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 from aggopt.core.plural import plural
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._cache import Cache

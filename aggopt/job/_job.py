@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aggopt.job._attributes import AttributeSection
     from aggopt.job._privacy import Privacy
     from aggopt.job._section import Missing, Output, Risk, Strata, Units
-    from aggopt.job._sections import Aggregation, Partition, Sampling
+    from aggopt.job._sections import Aggregation, Measures, Partition, Sampling
     from aggopt.job.engine_section import Engine
     from aggopt.job.keys import (
         AggregationKeys,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
         UnitsKeys,
         WeightsKeys,
     )
-    from aggopt.job.measures_section import Measures
 
 
 class Job(Sections):

@@ -1,11 +1,14 @@
 """The sections of a job, and what must hold between them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
     Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
     SerializeAsAny,
     SerializerFunctionWrapHandler,
     ValidatorFunctionWrapHandler,
@@ -16,7 +19,7 @@ from pydantic import (
 
 from aggopt.aggregate import Mean
 from aggopt.aggregate.registry import AGGREGATORS, Aggregating
-from aggopt.core.plugins.section import UserMethodSection
+from aggopt.core.plugins.section import PluginSection, UserMethodSection
 from aggopt.core.registry import Registry
 from aggopt.core.section import (
     MethodSection,
@@ -40,9 +43,10 @@ from aggopt.job._section import (
 )
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.job.engine_section import Engine, require_engine
-from aggopt.job.measures_section import Measures
 from aggopt.job.roles import Roles
 from aggopt.job.user_code import make_model_section, make_user_section, replace_by_name
+from aggopt.measure import Measure
+from aggopt.measure.registry import adopt_user_measures
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.partition.shared.settings import Grouping, Seconds
 from aggopt.repair.registry import REPAIRS
@@ -53,6 +57,61 @@ else:
     Aggregation = SerializeAsAny[
         make_section_union(m.settings for m in AGGREGATORS.values())
     ]
+
+
+class Measures(PluginSection):
+    """Measures of a release in addition to the measures of every release.
+
+    Attributes
+    ----------
+    extra
+        Files of code, `file.py:NAME`, or entry points; in Python functions
+        f(original, released) as well.
+    largest_loss
+        `mask` refuses a release whose information loss (IL) is larger, as a fraction;
+        if it is left out, a note reports a loss above 80 %.
+    """
+
+    extra: tuple[str, ...] = ()
+    largest_loss: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, strict=True
+    )
+    _own: Mapping[str, Measure] | None = PrivateAttr(default=None)
+
+    @property
+    def own(self) -> Mapping[str, Measure]:
+        """The measures by name, once they are loaded."""
+        return MappingProxyType({}) if self._own is None else self._own
+
+    @property
+    def own_methods(self) -> tuple[Measure, ...]:
+        """The measures, once they are loaded."""
+        return tuple(self.own.values())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _check_names(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        extra = section.get("extra", ()) if isinstance(section, Mapping) else ()
+        if not isinstance(extra, list | tuple) or not any(map(callable, extra)):
+            return read(section)
+        measures = adopt_user_measures(extra)
+        return read({**section, "extra": tuple(measures)})._replace_extra(measures)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the section is empty."""
+        return not self.extra and self.largest_loss is None
+
+    def load_contents(self) -> Self:
+        """Return it with its measures loaded; raises as `adopt_user_measures`."""
+        if self._own is not None or not self.extra:
+            return self
+        return self._replace_extra(adopt_user_measures(self.extra))
+
+    def _replace_extra(self, measures: Mapping[str, Measure]) -> Self:
+        section = self.model_copy(update={"extra": tuple(measures)})
+        section._own = measures
+        return section
 
 
 class Recommended(Grouping):

@@ -15,7 +15,7 @@ from aggopt.core.record_weights import (
 )
 from aggopt.core.types import F64, Bool, Labels
 from aggopt.encoding import Categories, Encoded, EncodedAttribute, encode
-from aggopt.encoding.released_table import read_released_values
+from aggopt.encoding.encoded_table import read_released_values
 from aggopt.errors import JobError, TableError
 from aggopt.measure._attacker import Attacker
 from aggopt.measure._pair import FARTHEST, Pair

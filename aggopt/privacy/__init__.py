@@ -7,8 +7,7 @@ numbers and rounds once, at the end.
 
 from aggopt.core.columns import find_groups
 from aggopt.privacy._diversity import distinct_l, entropy_l, p_sensitive, recursive_cl
-from aggopt.privacy._n_t_closeness import n_t_closeness
-from aggopt.privacy.closeness import t_closeness
+from aggopt.privacy.closeness import n_t_closeness, t_closeness
 from aggopt.privacy.models.dissimilarity import dissimilarity
 from aggopt.privacy.models.epsilon_m import epsilon_m
 from aggopt.privacy.models.k_anonymity import k_anonymity

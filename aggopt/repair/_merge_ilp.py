@@ -18,9 +18,8 @@ from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.options import EXACTLY, TRUST
 from aggopt.solvers.process_pool import NoAnswer
-from aggopt.solvers.remote_object import Kept
 from aggopt.solvers.run_solver import GRACE, run_with_hard_limit
-from aggopt.solvers.separate_process import find_status_without_answer
+from aggopt.solvers.separate_process import RemoteObject, find_status_without_answer
 
 ENTERING = 600  # unions that a round adds to the linear program, at most
 
@@ -409,7 +408,7 @@ def search_unions(
     choice = _Choice(unions, np.full(unions.m, -1, np.intp), missing)
     _round_up(choice, prices)
     try:
-        with Kept(HighsChoice, MODULES) as highs:
+        with RemoteObject(HighsChoice, MODULES) as highs:
             _improve_choice(choice, prices, highs, clock, clock.spent + seconds)
     except NoAnswer as error:
         return SearchedUnions(choice.owner, find_status_without_answer(error))
@@ -419,7 +418,7 @@ def search_unions(
 def _improve_choice(
     choice: _Choice,
     prices: UnionPrices,
-    highs: Kept[HighsChoice],
+    highs: RemoteObject[HighsChoice],
     clock: Deadline,
     until: float,
 ) -> None:
@@ -482,7 +481,7 @@ def _choose_part(
     prices: UnionPrices,
     part: Labels,
     near: Labels,
-    highs: Kept[HighsChoice],
+    highs: RemoteObject[HighsChoice],
     longest: float,
 ) -> bool:
     """Choose the unions of a part again; return whether that was easy."""
@@ -509,7 +508,7 @@ def _solve_part(
     choice: _Choice,
     part: Labels,
     columns: Labels,
-    highs: Kept[HighsChoice],
+    highs: RemoteObject[HighsChoice],
     longest: float,
 ) -> tuple[Floats, bool]:
     """Return the columns that HiGHS chooses, starting from the choice, and if it ended.

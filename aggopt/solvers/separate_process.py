@@ -1,13 +1,14 @@
-"""Solve a declared problem in another process and copy the solution back."""
+"""Problems solved in another process, and objects kept there from call to call."""
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType
-from typing import Any
+from types import ModuleType, TracebackType
+from typing import Any, Concatenate, Generic, Self, TypeVar
 
 from aggopt.core.validation import is_number
+from aggopt.core.worker import call_methods, drop_object
 from aggopt.solvers import process_pool as _pool
 from aggopt.solvers.certificate import Status
 from aggopt.solvers.solver import Solver
@@ -107,3 +108,72 @@ def _load_cloudpickle() -> Any:
     except ImportError:  # joblib before 1.6 has its own
         from joblib.externals import cloudpickle
     return cloudpickle
+
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+class RemoteObject(Generic[T]):
+    """An object that is made and called in another process; within a worker, in it.
+
+    Arguments and results are pickled.  Once the object is closed, its process is free
+    for other calls.
+
+    Parameters
+    ----------
+    make
+        Returns the object: a class or a function of a module.
+    modules
+        Modules that the process imports before the first time limit begins.
+    """
+
+    def __init__(self, make: Callable[[], T], modules: tuple[str, ...]) -> None:
+        self._make = make
+        self._at: T | _pool.Session = (
+            make() if _pool.is_here() else _pool.Session(modules)
+        )
+        self._steps: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+
+    def then(
+        self, method: Callable[Concatenate[T, ...], None], *arguments: Any
+    ) -> None:
+        """Call a method, which returns nothing, before the next answer."""
+        if isinstance(self._at, _pool.Session):
+            self._steps.append((method, arguments))
+        else:
+            method(self._at, *arguments)
+
+    def ask(
+        self, limit: float, method: Callable[Concatenate[T, ...], A], *arguments: Any
+    ) -> A:
+        """Call a method of the object and return its result within `limit` seconds.
+
+        Raises
+        ------
+        NoAnswer
+            The method did not return in time and its process was killed, or the
+            process ended.
+        """
+        if not isinstance(self._at, _pool.Session):
+            return method(self._at, *arguments)
+        steps = [*self._steps, (method, arguments)]
+        self._steps = []
+        result: A = self._at.call(call_methods, self._make, steps, limit=limit)
+        return result
+
+    def close(self) -> None:
+        """Let the process forget the object."""
+        if isinstance(self._at, _pool.Session):
+            self._at.close(drop_object)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

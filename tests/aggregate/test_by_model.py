@@ -11,8 +11,7 @@ from refusals import refused
 
 from aggopt.aggregate import by_model, mean
 from aggopt.aggregate.user_model import load_user_model
-from aggopt.core.plugins.loading import load_plugin
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import load_plugin, trust_files
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.models import MODELS, covariance_mean
 from aggopt.models.shared.user_model import PARTS, adopt_model

@@ -11,8 +11,7 @@ from checks.tried import by, caught
 
 from aggopt.checks import Ending, _solver_functions, report
 from aggopt.checks import _solver_functions as _solver_function
-from aggopt.core.plugins.loading import load_plugin
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import load_plugin, trust_files
 from aggopt.solvers import process_pool as _pool
 
 STRETCH = Path(__file__).parents[2] / "examples" / "own" / "stretch.py"

@@ -15,10 +15,11 @@ from aggopt.core.plugins.loading import (
     Origin,
     find_origin,
     is_code_file,
+    list_trusted_files,
     load_plugin,
     reload_plugin,
+    trust_files,
 )
-from aggopt.core.plugins.trust import list_trusted_files, trust_files
 from aggopt.errors import JobError, UnknownNameError, UntrustedCodeError
 
 RAN = """

@@ -14,8 +14,7 @@ from refusals import refused
 
 from aggopt.core.plugins import loading as own_code
 from aggopt.core.plugins.function import UserFunction
-from aggopt.core.plugins.loading import Origin, find_origin, load_plugin
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import Origin, find_origin, load_plugin, trust_files
 from aggopt.core.registry import Method, Registry
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import PARTITIONERS, mdav

@@ -9,7 +9,7 @@ import pytest
 from refusals import refused
 
 from aggopt.core.parallel import run_in_processes
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 from aggopt.errors import EngineError, UntrustedCodeError
 from aggopt.partition import PARTITIONERS
 

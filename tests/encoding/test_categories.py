@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from aggopt.encoding._categories import Categories
 from aggopt.encoding.domain import Domain
+from aggopt.encoding.levels import Categories
 from aggopt.errors import JobError
 from aggopt.partition import mdav
 

@@ -7,7 +7,7 @@ import pytest
 from holed import QUASI, persons
 
 import aggopt
-from aggopt.encoding.incomplete import encode_observed, fill_coordinates, select_rows
+from aggopt.encoding.encode_table import encode_observed, fill_coordinates, select_rows
 
 
 @pytest.mark.parametrize("weights", ["variance", "range"])

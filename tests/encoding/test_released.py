@@ -11,7 +11,7 @@ from encoding.mixed import ORDER, TYPES, table
 from refusals import refused
 
 import aggopt
-from aggopt.encoding.released_table import read_released_values
+from aggopt.encoding.encoded_table import read_released_values
 from aggopt.errors import TableError
 
 FRAME = table(30, seed=5)

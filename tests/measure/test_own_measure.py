@@ -10,7 +10,7 @@ from tables import job, people
 
 import aggopt
 from aggopt import Job
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 from aggopt.errors import JobError, UnknownNameError, UntrustedCodeError
 from aggopt.measure import MEASURES, assess
 from aggopt.measure.registry import OwnMeasure

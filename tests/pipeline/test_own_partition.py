@@ -11,8 +11,7 @@ from tables import ROLES, job, people
 
 import aggopt
 from aggopt import Job
-from aggopt.core.plugins.loading import sha256
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import sha256, trust_files
 from aggopt.errors import (
     JobError,
     PrivacyError,

@@ -20,7 +20,7 @@ from aggopt.measure.safe_figures import compute_correlations, estimate_density
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import Count
 from aggopt.release.figures.figure import ORIGINAL, RELEASED, Picture
-from aggopt.release.plots import Plots, _finite
+from aggopt.release.release import Plots, _finite
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from refusals import refused
 import aggopt
 from aggopt.aggregate import AGGREGATORS, by_model, p3m
 from aggopt.core.plugins import loading as own_code
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
 from aggopt.job import Recommended
 from aggopt.partition import PARTITIONERS, univariate

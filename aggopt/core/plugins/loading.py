@@ -1,17 +1,23 @@
-"""User code, named in a job in place of a method of this package.
+"""User code, named in a job, run from the files that a caller trusts.
 
 A name can name an entry point of an installed package (group `aggopt.models`,
 `aggopt.partitioners`, ...), which is loaded only if it is named.  Or it names a file,
 `my_code.py` or `my_code.py:object`, relative to the job file and never to the working
-directory.  A file is run only if the caller trusts it (`aggopt.core.plugins.trust`).
-Nothing enters sys.path.  The registry of the kind first looks up the methods of this
-package: no other code replaces them.
+directory.  A file is run only if the caller trusts it.  Nothing enters sys.path.  The
+registry of the kind first looks up the methods of this package: no other code replaces
+them.
+
+Trust gives no sandbox: a trusted file sees the originals and has all the rights of its
+caller.  A file is read once, when it is trusted; the bytes that are hashed are the
+bytes that are run.
 """
 
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -21,9 +27,115 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
 from aggopt.core.memory import is_lack_of_memory
-from aggopt.core.plugins.trust import CodeFile, read_trusted, require_same_hash
-from aggopt.core.regular_files import resolve_path
-from aggopt.errors import JobError, OwnMemoryError, UnknownNameError, require_known
+from aggopt.core.regular_files import explain_unreadable, require_regular, resolve_path
+from aggopt.errors import (
+    JobError,
+    OwnMemoryError,
+    UnknownNameError,
+    UntrustedCodeError,
+    require_known,
+)
+
+
+@dataclass(frozen=True)
+class CodeFile:
+    """A file with its content at the time of reading.
+
+    Attributes
+    ----------
+    path
+        Its path, without links among the folders.
+    source
+        Its bytes.
+    """
+
+    path: Path
+    source: bytes = field(repr=False)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of its bytes, in hexadecimal."""
+        return sha256(self.source).hexdigest()
+
+    @classmethod
+    def read(cls, file: str | Path) -> "CodeFile":
+        """Return a file with its current content; JobError if it cannot be read."""
+        require_regular(Path(file), JobError)
+        path = resolve_path(Path(file))
+        try:
+            return cls(path, path.read_bytes())
+        except OSError as error:
+            raise explain_unreadable(path, error, JobError) from None
+
+
+_TRUSTED: ContextVar[Mapping[Path, CodeFile]] = ContextVar(
+    "trusted", default=MappingProxyType({})
+)
+
+
+@contextmanager
+def trust_files(files: Iterable[str | Path]) -> Iterator[None]:
+    """Let jobs name these files of code, within the block and in this thread only.
+
+    Parameters
+    ----------
+    files
+        Paths; relative paths start from the working directory, as any argument does.
+        Only the current content is trusted: a file that changes within the block is
+        refused.
+
+    Raises
+    ------
+    JobError
+        `files` is one path and no list of them, or a file cannot be read.
+    """
+    if isinstance(files, str | Path):
+        raise JobError(
+            "The files that are trusted are one path, and no list.",
+            fix=f"write trust=[{str(files)!r}].",
+        )
+    by_path = {code.path: code for code in map(CodeFile.read, files)}
+    token = _TRUSTED.set(MappingProxyType({**_TRUSTED.get(), **by_path}))
+    try:
+        yield
+    finally:
+        _TRUSTED.reset(token)
+
+
+def list_trusted_files() -> tuple[CodeFile, ...]:
+    """Return the files that are trusted here and now."""
+    return tuple(_TRUSTED.get().values())
+
+
+def read_trusted(file: Path) -> CodeFile:
+    """Return the code of a file that the caller trusts.
+
+    Raises
+    ------
+    UntrustedCodeError
+        The caller does not trust it, or it changed since.
+    """
+    path = resolve_path(file)
+    code = _TRUSTED.get().get(path)
+    if code is None:
+        raise UntrustedCodeError(
+            f"The job names code, {path.name}, which would see the originals and run "
+            "with your rights; it was not run.",
+            fix=f"read it; if you trust it, pass --trust {path}, or "
+            f"trust=[{str(path)!r}] in Python.",
+        )
+    require_same_hash(CodeFile.read(path), code.sha256)
+    return code
+
+
+def require_same_hash(now: CodeFile, sha256: str) -> None:
+    """Refuse a file whose bytes no longer have this hash."""
+    if now.sha256 != sha256:
+        raise UntrustedCodeError(
+            f"{now.path.name} has changed since it was trusted; it was not run again.",
+            fix="read it again, and run again.",
+        )
+
 
 Found = TypeVar("Found")
 Where = Literal["package", "entry point", "file", "object"]

@@ -7,7 +7,7 @@ from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
 from aggopt.errors import SolverError
 from aggopt.solvers import SOLVERS
-from aggopt.solvers.remote_object import Kept
+from aggopt.solvers.separate_process import RemoteObject
 
 
 def require_highs(columns: str) -> None:
@@ -19,7 +19,7 @@ def require_highs(columns: str) -> None:
         )
 
 
-class RestrictedMaster(Kept[HighsProgram]):
+class RestrictedMaster(RemoteObject[HighsProgram]):
     """Minimise costs @ share over the columns so far; each row adds up to 1.
 
     HiGHS runs in a separate process, which ends with its limit: then it raises

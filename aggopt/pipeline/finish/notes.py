@@ -13,9 +13,8 @@ from aggopt.core.types import Bool, Floats
 from aggopt.data.context.units import find_repeated_identifiers
 from aggopt.data.table import Table
 from aggopt.errors import PrivacyError, attribute_sections
-from aggopt.job import Job
+from aggopt.job import Job, Measures
 from aggopt.job.earlier_section import EarlierGroups
-from aggopt.job.measures_section import Measures
 from aggopt.measure import Assessment
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable

@@ -14,7 +14,7 @@ from aggopt.core.validation import renumber_groups
 from aggopt.data.context.confidential import Confidential, list_requirements
 from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding import Encoded
-from aggopt.encoding.incomplete import fill_coordinates, impute_means
+from aggopt.encoding.encode_table import fill_coordinates, impute_means
 from aggopt.job import Job
 from aggopt.missing import Observed, impute_by_neighbours
 from aggopt.partition.block_partition import partition_blocks

@@ -15,7 +15,7 @@ from aggopt.core.validation import renumber_groups
 from aggopt.data.context.confidential import Confidential
 from aggopt.data.context.strata import RecordStrata
 from aggopt.encoding import Encoded
-from aggopt.encoding.incomplete import select_rows
+from aggopt.encoding.encode_table import select_rows
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
 from aggopt.partition.block_partition import partition_blocks

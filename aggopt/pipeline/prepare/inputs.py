@@ -6,7 +6,7 @@ from typing import Any
 
 from aggopt.core.deadline import require_progress
 from aggopt.core.frame import compute_fingerprint
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError

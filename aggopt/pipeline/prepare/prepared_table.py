@@ -13,7 +13,7 @@ from aggopt.data.context.units import RecordUnits, collapse_units
 from aggopt.data.context.weights import SamplingWeights, read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded, EncodedAttribute
-from aggopt.encoding.incomplete import impute_means
+from aggopt.encoding.encode_table import impute_means
 from aggopt.job import Job
 from aggopt.missing import Patterns
 from aggopt.missing import combine_patterns as joined

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.plugins.trust import trust_files
+from aggopt.core.plugins.loading import trust_files
 from aggopt.core.randomness import is_secret
 from aggopt.core.regular_files import explain_unreadable, require_regular
 from aggopt.data.formats.registry import list_suffixes

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from aggopt.core.plugins.trust import CodeFile, list_trusted_files
+from aggopt.core.plugins.loading import CodeFile, list_trusted_files
 from aggopt.errors import JobError, RepeatError, UntrustedCodeError
 from aggopt.job.user_code import rename_user_code
 

@@ -16,6 +16,9 @@ from aggopt.release.figures.figure import (
     NAME,
     SERIES,
     Picture,
+    Series,
+    add_series_legend,
+    draw_tradeoff,
     make_panels,
     shorten_label,
 )
@@ -27,8 +30,7 @@ from aggopt.release.figures.release_pictures import (
     draw_correlation_changes,
     draw_group_sizes,
 )
-from aggopt.release.figures.tradeoff import Series, add_series_legend, draw_tradeoff
-from aggopt.release.plots import Plots
+from aggopt.release.release import Plots
 
 NAMES = ["$x^$", "$\\frac{$", "_hidden", "a\nb", "<script>", "x" * 200]
 
