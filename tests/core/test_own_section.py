@@ -11,5 +11,5 @@ def test_a_section_that_does_not_say_how_its_code_is_loaded_is_not_made():
         def own_methods(self):
             return ()
 
-    with pytest.raises(TypeError, match=r"abstract method '?contained"):
+    with pytest.raises(TypeError, match=r"abstract method '?load_contents"):
         Half()

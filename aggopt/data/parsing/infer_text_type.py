@@ -62,8 +62,9 @@ class Spelling:
             return cls()
         truths = tuple(_has_only(entries, pair) for pair in _TRUTH)
         if any(truths):
-            plain = {"is_whole": False, "plain": False, "doubtful": True}
-            return cls(present, present, truths, **plain)
+            return cls(
+                present, present, truths, is_whole=False, plain=False, doubtful=True
+            )
         words = present - pc.sum(spell_numbers(entries, csv_format)).as_py()
         are_whole = not words and _match_all(entries, _WHOLE)
         return cls(
