@@ -72,9 +72,14 @@ class Dominance(Requirement):
         """Return why no groups of k records or more keep it; None if some may."""
         if self.is_satisfied(np.zeros(self.n, np.intp)):
             return None
-        return InfeasibleInputError(
-            f"One of {plural(self.n, 'record')} has more than {self.share:g} of the "
-            f"weight of all by {self.attribute!r}: no group keeps that dominance.",
-            fix="correct that weight, leave the record out, or allow a larger "
-            "dominance under [weights].",
-        )
+        return make_dominance_error(self.n, self.share, self.attribute)
+
+
+def make_dominance_error(n: int, share: float, attribute: str) -> InfeasibleInputError:
+    """Return the error that one of n records exceeds the share of all weight."""
+    return InfeasibleInputError(
+        f"One of {plural(n, 'record')} has more than {share:g} of the "
+        f"weight of all by {attribute!r}: no group keeps that dominance.",
+        fix="correct that weight, leave the record out, or allow a larger "
+        "dominance under [weights].",
+    )

@@ -152,7 +152,7 @@ def test_what_blocks_spell_adds_up_to_what_all_spell(entries, cut, decimal):
     how = Input(separator=";", decimal=decimal)
     both = text_of(entries[:cut], how) + text_of(entries[cut:], how)
     all_ = text_of(entries, how)
-    kinds = ("there", "words", "truth", "wordy", "mixed", "type", "type_of_names")
+    kinds = ("present", "words", "truth", "wordy", "mixed", "type", "type_of_names")
     for name in kinds:
         assert getattr(both.spelling, name) == getattr(all_.spelling, name)
     assert (both.type, both.type_as_it_is) == (all_.type, all_.type_as_it_is)

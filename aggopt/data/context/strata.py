@@ -72,15 +72,25 @@ class RecordStrata(EqualByField):
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, ready for JSON."""
-        sizes = self.sizes
-        return {
-            "strata": len(sizes),
-            "smallest": int(sizes.min()),
-            "small": self.small,
-            "records": self.records,
-            "changed": self.changed,
-            "dropped": 0 if self.is_released is None else self.records,
-        }
+        dropped = 0 if self.is_released is None else self.records
+        return count_strata(self.sizes, self.small, self.records, self.changed, dropped)
+
+
+def count_strata(
+    sizes: I64, small: int, records: int, changed: int, dropped: int
+) -> dict[str, int]:
+    """Return the counts of strata of these sizes (s,) and of the small ones, by name.
+
+    Of the `records` of small strata some are `changed`, or all are `dropped`.
+    """
+    return {
+        "strata": len(sizes),
+        "smallest": int(sizes.min()),
+        "small": small,
+        "records": records,
+        "changed": changed,
+        "dropped": dropped,
+    }
 
 
 def describe_small_strata(small: int, records: int, changed: int | None) -> str:

@@ -22,7 +22,7 @@ from aggopt.engine.steps.number_programs import (
     solve_bounded_means,
     write_programs,
 )
-from aggopt.engine.steps.strata import count_strata
+from aggopt.engine.steps.strata import count_part_strata
 from aggopt.engine.steps.write import (
     count_place,
     hash_file,
@@ -38,7 +38,7 @@ from aggopt.errors import AggoptError, DefectError, EngineError
 from aggopt.partition.shared.result import INTERRUPTED
 
 TASKS: dict[str, Callable[[int, Any], Any]] = {
-    "strata": count_strata,
+    "strata": count_part_strata,
     "levels": count_levels,
     "dates": count_dates,
     "describe": describe_part,

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from aggopt.core.types import I64, Labels
 from aggopt.data.context.strata import (
+    count_strata,
     describe_small_strata,
     make_small_strata_error,
     require_complete,
@@ -86,14 +87,8 @@ class TableStrata:
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, ready for JSON."""
-        return {
-            "strata": len(self.sizes),
-            "smallest": int(self.sizes.min()),
-            "small": self.small,
-            "records": self.records,
-            "changed": self.changed,
-            "dropped": self.records if self.into is None else 0,
-        }
+        dropped = self.records if self.into is None else 0
+        return count_strata(self.sizes, self.small, self.records, self.changed, dropped)
 
 
 def convert_to_plain(rows: pa.Table, names: Sequence[str]) -> pa.Table:
@@ -107,7 +102,7 @@ def combine_columns(rows: pa.Table) -> Labels:
     return combine_codes([encode_entries(column) for column in frame.iter_columns()])
 
 
-def count_strata(number: int, config: RunState) -> int:
+def count_part_strata(number: int, config: RunState) -> int:
     """Write which strata a piece has, and how many records of each."""
     piece = config.pieces[number]
     names = config.job.roles.stratum

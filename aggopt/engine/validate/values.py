@@ -13,12 +13,12 @@ from aggopt.data.table import Table
 from aggopt.encoding import AttributeType
 from aggopt.errors import InfeasibleInputError, TableError, naming
 from aggopt.job import Job
-from aggopt.partition.shared.scaling import WIDEST
+from aggopt.partition.shared.scaling import WIDEST, make_range_error
 from aggopt.pipeline.prepare.prepared_table import select_present
 from aggopt.pipeline.validate.bounds import require_inside, require_number, require_some
 from aggopt.pipeline.validate.sampling_weights import require_done
 from aggopt.pipeline.validate.strata import require_none_of
-from aggopt.privacy.dominance import ROUNDING
+from aggopt.privacy.dominance import ROUNDING, make_dominance_error
 from aggopt.privacy.user_model import OwnRequirement
 from aggopt.solvers import Status
 
@@ -121,19 +121,11 @@ def require_supported_range(
     """
     (name,) = job.roles.weight
     if not highest / WIDEST <= lowest:
-        raise TableError(
-            f"Column {name!r}: the largest of {n} weights is more than {WIDEST:g} "
-            "times the smallest.",
-            fix="cap the largest weights: beside them, others count for nothing.",
-        )
+        with naming(f"Column {name!r}"):
+            raise make_range_error(n)
     share = job.weights.dominance
     if highest > share * total * (1 + ROUNDING):
-        raise InfeasibleInputError(
-            f"One of {n} records has more than {share:g} of the weight of all by "
-            f"{name!r}: no group keeps that dominance.",
-            fix="correct that weight, leave the record out, or allow a larger "
-            "dominance under [weights].",
-        )
+        raise make_dominance_error(n, share, name)
 
 
 def require_few_centres(strata: int, width: int) -> None:

@@ -44,6 +44,14 @@ def rescale_squares(squares: float, exponent: int) -> float:
 WIDEST = 1e6  # times the smallest weight: the lightest record must count
 
 
+def make_range_error(n: int) -> TableError:
+    """Return the error that the weights of n records differ by too large a factor."""
+    return TableError(
+        f"The largest of {n} weights is more than {WIDEST:g} times the smallest.",
+        fix="cap the largest weights: next to them, others have no effect.",
+    )
+
+
 class Weighing(NamedTuple):
     """Sampling weights (n,) of mean 1, or None if all are equal, and their unit.
 
@@ -74,11 +82,7 @@ class Weighing(NamedTuple):
             return NONE
         raw_weights = weight_of_each(weights, n)
         if not raw_weights.max() / WIDEST <= raw_weights.min():
-            raise TableError(
-                f"The largest of {n} weights is more than {WIDEST:g} times the "
-                "smallest.",
-                fix="cap the largest weights: next to them, others have no effect.",
-            )
+            raise make_range_error(n)
         if np.ptp(raw_weights) == 0:
             return cls(None, float(raw_weights[0]))
         power = find_exponent(raw_weights)
