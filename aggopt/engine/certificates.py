@@ -58,8 +58,16 @@ class CategoryProofs:
         names = [f"{kind} {j}" for kind in ("counts", "weights") for j in range(width)]
         sums = sum_arrays(paths, "there", "whole", "tied", "apart", *names)
         nodes = [sums[name] for name in names]
-        sums_by_kind = sums["there"], sums["whole"], sums["tied"], sums["apart"]
-        return cls(config, programs, *sums_by_kind, nodes[:width], nodes[width:])
+        return cls(
+            config,
+            programs,
+            sums["there"],
+            sums["whole"],
+            sums["tied"],
+            sums["apart"],
+            nodes[:width],
+            nodes[width:],
+        )
 
     def certificates(self) -> dict[str, Certificate]:
         """Return one for each category: no choice for these groups loses less."""

@@ -58,8 +58,7 @@ class GroupSums:
         mean = sums["sums"] / arrays
         between = sums["products"] / arrays - np.outer(mean, mean)
         within = float(sums["within"])
-        lost = (sums["sse"], sums["sae"])
-        return cls(n, arrays, within, *lost, mean, between, total)
+        return cls(n, arrays, within, sums["sse"], sums["sae"], mean, between, total)
 
     def shift(self, keep: str, constant: Bool) -> Shift | None:
         """Return the shift of the centroids; None if they stay.

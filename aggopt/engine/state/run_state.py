@@ -218,5 +218,13 @@ class ShiftEnd(NamedTuple):
         size = choose_gap_size(self.objective, VARIANCE)
         if status is Status.OPTIMAL and not is_gap_closed(self.objective, bound, size):
             status = Status.UNPROVEN  # it was content with less
-        arguments = status, self.objective, bound, missed, SOLVER, self.seconds
-        return Certificate(*arguments, iterations=self.evaluations, size=size)
+        return Certificate(
+            status,
+            self.objective,
+            bound,
+            missed,
+            SOLVER,
+            self.seconds,
+            iterations=self.evaluations,
+            size=size,
+        )

@@ -55,6 +55,7 @@ from aggopt.pipeline.partition.missing_values import (
     compute_observed_sse,
     partition_incomplete,
 )
+from aggopt.pipeline.partition.subsets import SubsetPartitioner
 from aggopt.pipeline.prepare.prepared_table import find_missing
 from aggopt.pipeline.prepare.published_grid import read_bounds
 from aggopt.release.audit.audit import Audit
@@ -126,8 +127,10 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     released = masked.matrix()
     compare_block(number, X, released, labels, config)
     Z = standardise_numbers(np.where(arrays["kept"], X, np.nan), config)
-    both = c[labels], standardise_numbers(released, config)
-    save_arrays(config.at("figures", number), **_sum_figures(Z, *both, weights))
+    save_arrays(
+        config.at("figures", number),
+        **_sum_figures(Z, c[labels], standardise_numbers(released, config), weights),
+    )
     place = draw_words(config.secret, f"order of block {number}", len(labels))
     group = (np.int64(number) << GROUP_BITS) + labels
     if each is not None:
@@ -300,7 +303,7 @@ def _partition(
         result = partition_incomplete(
             records,
             (tuple(range(len(records.attributes))),),
-            (divide, settings, on_progress),
+            SubsetPartitioner(divide, settings, on_progress),
             # means and variances are kept over all blocks
             job.model_copy(update={"aggregation": Mean()}),
             confidential,

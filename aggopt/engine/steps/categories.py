@@ -80,8 +80,14 @@ def choose_category(place: int, config: BlockState) -> ChoiceEnd:
     all_codes = np.concatenate(codes)
     present_rows = PresentRows.of(all_codes >= 0, np.concatenate(labels))
     weights_of_rows = np.concatenate(weights)[present_rows.rows] if weighed else None
-    arguments = name, all_codes[present_rows.rows], present_rows.labels, weights_of_rows
-    categories = _choose_categories(*arguments, config, f"categories of {name}")
+    categories = _choose_categories(
+        name,
+        all_codes[present_rows.rows],
+        present_rows.labels,
+        weights_of_rows,
+        config,
+        f"categories of {name}",
+    )
     with naming(repr(name)):
         require_chosen(categories, weights_of_rows)
     choice = np.full(sum(config.counts), np.nan)

@@ -134,8 +134,9 @@ def _merge_strata(table_strata: TableStrata, centres: Floats, job: Job) -> Table
     codes = np.stack([find_nodes(frame[n], domains[n]) for n in domains], axis=1)
     order = np.lexsort(codes.T[::-1])
     nodes = np.empty_like(codes)
-    arguments = codes[order], table_strata.sizes[order], centres[order]
-    nodes[order] = merge_small_strata(*arguments, domains, job)
+    nodes[order] = merge_small_strata(
+        codes[order], table_strata.sizes[order], centres[order], domains, job
+    )
     groups, into = np.unique(nodes, axis=0, return_inverse=True)
     columns = {
         name: publish_nodes(

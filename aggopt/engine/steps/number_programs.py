@@ -145,13 +145,12 @@ def solve_attribute(j: int, config: BlockState) -> ShiftEnd | None:
 
 def read_end(lagrangian_solution: "LagrangianSolution") -> ShiftEnd:
     """Return the result of a program."""
-    proven = (
+    return ShiftEnd(
         lagrangian_solution.status,
         lagrangian_solution.objective,
         lagrangian_solution.bound,
-    )
-    return ShiftEnd(
-        *proven, lagrangian_solution.evaluations, lagrangian_solution.seconds
+        lagrangian_solution.evaluations,
+        lagrangian_solution.seconds,
     )
 
 

@@ -203,13 +203,12 @@ def aggregate_by_stratum(
         own, kept_groups = _number_groups(labels[rows], X.shape[1])
         stratum_settings = _select_settings(settings, len(X), rows, kept_groups, done)
         if "delta" in settings:
-            own_delta = (
+            stratum_settings["delta"] = _scale_distances(
                 stratum_settings["delta"],
                 spread,
                 X[rows],
                 stratum_settings.get("weights"),
             )
-            stratum_settings["delta"] = _scale_distances(*own_delta)
         parts.append((combine, X[rows], own, stratum_settings))
         places.append(kept_groups)
         done += len(rows)

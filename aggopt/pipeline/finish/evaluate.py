@@ -342,5 +342,6 @@ def measure_release(
     types = {
         name: replace(declared, weight=1.0) for name, declared in original.types.items()
     }
-    tables = one.to_native(), other.to_native()
-    return assess(*tables, types, weights=weights, **settings)
+    return assess(
+        one.to_native(), other.to_native(), types, weights=weights, **settings
+    )

@@ -227,10 +227,11 @@ def describe_rounding_effects(
             "before "
             "rounding."
         )
-    numbers = partitioned.of_numbers(before), partitioned.of_numbers(after)
+    old = partitioned.of_numbers(before)
+    new = partitioned.of_numbers(after)
     notes += [
-        *_list_typed_notes(partitioned, *numbers),
-        *_list_single_value_notes(partitioned, *numbers),
+        *_list_typed_notes(partitioned, old, new),
+        *_list_single_value_notes(partitioned, old, new),
     ]
     return [*notes, *_list_equal_group_notes(partitioned, before, after)]
 

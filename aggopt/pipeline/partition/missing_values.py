@@ -17,7 +17,6 @@ from aggopt.encoding import Encoded
 from aggopt.encoding.encode_table import fill_coordinates, impute_means
 from aggopt.job import Job
 from aggopt.missing import Observed, impute_by_neighbours
-from aggopt.partition.block_partition import partition_blocks
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.methods import repair_block
 from aggopt.pipeline.partition.subsets import (
@@ -156,7 +155,6 @@ def partition_imputed(
         One group is left although the variance is to be kept, or groups of several
         strata; or fewer than k units of a stratum have a value of an attribute.
     """
-    divide, settings, on_progress = partitioner
     absent = find_missing(incomplete)
     k = job.privacy.k
     records = impute_from_neighbours(incomplete)
@@ -166,13 +164,14 @@ def partition_imputed(
         require_present_units(absent, units, names, k, strata)
     for done, columns_of in enumerate(columns):
         clock = Deadline(None)
-        part = partial(report_share, on_progress, done, len(columns))
-        arguments = (divide, settings, part)
+        method = partitioner.reporting(
+            partial(report_share, partitioner.on_progress, done, len(columns))
+        )
         if strata is None:
-            (block,) = partition_blocks(records, k, (columns_of,), *arguments, names)
+            block = method.partition_block(records, k, columns_of, names)
         else:
             (block,) = partition_within_strata(
-                records, strata, (columns_of,), k, arguments, names, job.strata.jobs
+                records, strata, (columns_of,), k, method, names, job.strata.jobs
             )
         requirements = _list_observed_requirements(
             absent, columns_of, names, k, confidential, units

@@ -154,7 +154,7 @@ def _make_groups(
     weights = make_weight_arguments(job, prepared.weights, apart=prepared.apart)
     settings = {**job.partition.settings, **weights}
     method = make_partitioner(job, confidential)
-    partitioner = (method, settings, partial(on_progress, "group"))
+    partitioner = SubsetPartitioner(method, settings, partial(on_progress, "group"))
     on_repair = (
         partial(on_progress, "repair") if job.privacy.repair and repair else None
     )
@@ -203,7 +203,13 @@ def _partition_by_policy(
         )
     else:
         blocks = partition_blocks(
-            prepared.records, job.privacy.k, columns, *partitioner, names
+            prepared.records,
+            job.privacy.k,
+            columns,
+            partitioner.function,
+            partitioner.settings,
+            partitioner.on_progress,
+            names,
         )
     if on_repair:
         blocks = _repair_blocks(blocks, prepared, job, confidential, on_repair)

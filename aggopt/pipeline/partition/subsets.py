@@ -27,7 +27,33 @@ from aggopt.privacy.requirement import Requirement
 from aggopt.solvers import Certificate, Status
 
 OnProgress = Callable[[float], None]
-SubsetPartitioner = tuple[str | Callable[..., Partition], Mapping[str, Any], OnProgress]
+
+
+class SubsetPartitioner(NamedTuple):
+    """A method of partition, with its settings and the callback of its progress."""
+
+    function: str | Callable[..., Partition]
+    settings: Mapping[str, Any]
+    on_progress: OnProgress
+
+    def reporting(self, on_progress: OnProgress) -> "SubsetPartitioner":
+        """Return the method with another callback."""
+        return self._replace(on_progress=on_progress)
+
+    def partition_block(
+        self, records: Encoded, k: int, columns: Sequence[int], names: Sequence[str]
+    ) -> Block:
+        """Return a block of columns of some records, with its groups."""
+        (block,) = partition_blocks(
+            records,
+            k,
+            (tuple(columns),),
+            self.function,
+            self.settings,
+            self.on_progress,
+            names,
+        )
+        return block
 
 
 class Subsets(NamedTuple):
@@ -56,12 +82,14 @@ def partition_within(
     these parts.  A time limit is divided among parts by their numbers of records.
     `jobs` processes share the parts of a block.
     """
-    divide, settings, on_progress = partitioner
+    on_progress = partitioner.on_progress
     blocks = []
     for done, (block, subsets) in enumerate(zip(columns, parts, strict=True)):
-        told_of = partial(report_share, on_progress, done, len(columns))
+        part = partitioner.reporting(
+            partial(report_share, on_progress, done, len(columns))
+        )
         split = _SplitBlock(records.only(block), subsets, [names[j] for j in block])
-        blocks.append(Block(block, split.divided(k, (divide, settings, told_of), jobs)))
+        blocks.append(Block(block, split.divided(k, part, jobs)))
     on_progress(1.0)
     return tuple(blocks)
 
@@ -79,11 +107,10 @@ class _SplitBlock:
         labels = self.parts.labels
         members = [np.flatnonzero(labels == j) for j in range(int(labels.max()) + 1)]
         shared = [self._part(rows, k, partitioner) for rows in members]
-        partitions: Iterable[Partition] = self._one_by_one(shared, partitioner[2])
+        on_progress = partitioner.on_progress
+        partitions: Iterable[Partition] = self._one_by_one(shared, on_progress)
         if jobs > 1 and len(shared) > 1:
-            partitions = map_in_processes(
-                _partition_subset, shared, jobs, partitioner[2]
-            )
+            partitions = map_in_processes(_partition_subset, shared, jobs, on_progress)
         groups = np.empty_like(labels)
         first = 0
         proofs: list[Proof] = []
@@ -94,15 +121,19 @@ class _SplitBlock:
         return Partition(renumber_groups(groups), proofs)
 
     def _part(self, rows: Labels, k: int, partitioner: SubsetPartitioner) -> "_Subset":
-        divide, settings, _ = partitioner
         n = len(self.parts.labels)
         is_held = self.parts.held[rows[0]]
-        own_of = divide_time_limit(
-            select_settings_of_rows(settings, rows, n), len(rows) / n
+        settings = divide_time_limit(
+            select_settings_of_rows(partitioner.settings, rows, n), len(rows) / n
         )
         records = select_rows(self.records, rows, is_held) if is_held.any() else None
         return _Subset(
-            records, len(rows), k, divide, own_of, list(compress(self.names, is_held))
+            records,
+            len(rows),
+            k,
+            partitioner.function,
+            settings,
+            list(compress(self.names, is_held)),
         )
 
     def _one_by_one(
@@ -136,8 +167,15 @@ class _Subset(NamedTuple):
             proof = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
             return Partition(np.zeros(self.size, np.intp), proof)
         all_columns = (tuple(range(len(self.names))),)
-        arguments = self.divide, self.settings, on_progress, self.names
-        (block,) = partition_blocks(self.records, self.k, all_columns, *arguments)
+        (block,) = partition_blocks(
+            self.records,
+            self.k,
+            all_columns,
+            self.divide,
+            self.settings,
+            on_progress,
+            self.names,
+        )
         return block.partition
 
 

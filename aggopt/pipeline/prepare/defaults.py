@@ -34,8 +34,9 @@ def add_defaults(
     differing = partial(count_most_distinct, records, columns)
     size = len(prepared.whole)
     weighted = prepared.weights is not None
-    counts = count_widest_block(records, columns), differing
-    job, chosen = choose_partition(job, size, *counts, weighted=weighted)
+    job, chosen = choose_partition(
+        job, size, count_widest_block(records, columns), differing, weighted=weighted
+    )
     job, added = add_repair_for_search(set_category_method(job, prepared.table))
     job, repaired = add_repair_for_units(job, prepared.units)
     job, merged = add_dominance_repair(job, prepared.sampling, apart=prepared.apart)

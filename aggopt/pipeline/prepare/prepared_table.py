@@ -65,13 +65,19 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
     sampling = read_sampling_weights(table)
     weights = sampling.scaled if sampling else None
     encoded = table.encode(job.partition.weights, weights)
-    context = strata, units, sampling, () if encoded is None else encoded.notes
-    if encoded is None:
-        return PreparedTable(table, matrix, matrix, None, False, *context)
-    if not np.isnan(matrix).any():
-        return PreparedTable(table, matrix, encoded, None, False, *context)
-    apart = job.missing.policy == "patterns"
-    return PreparedTable(table, matrix, impute_means(encoded), encoded, apart, *context)
+    holes = encoded if encoded is not None and np.isnan(matrix).any() else None
+    records = matrix if encoded is None else encoded
+    return PreparedTable(
+        table=table,
+        whole=matrix,
+        records=records if holes is None else impute_means(holes),
+        holes=holes,
+        apart=holes is not None and job.missing.policy == "patterns",
+        strata=strata,
+        units=units,
+        sampling=sampling,
+        notes=() if encoded is None else encoded.notes,
+    )
 
 
 def find_constant(table: Table, matrix: Floats) -> Bool:

@@ -180,8 +180,15 @@ def _make_program(partitioned: PartitionedTable, attribute: str, job: Job) -> Pr
     else:
         asked = make_margin_arguments(partitioned)
         weight = how.alpha if isinstance(how, Squared) else how.price
-        wishes = asked["delta"][:, j].copy(), asked["importance"][:, j], weight
-        stated = model.data(x, label, *wishes, **ends, weights=partitioned.weights)
+        stated = model.data(
+            x,
+            label,
+            asked["delta"][:, j].copy(),
+            asked["importance"][:, j],
+            weight,
+            **ends,
+            weights=partitioned.weights,
+        )
     known = partitioned.source.fingerprint
     return Program(model, stated, label, scale, known, attribute, job)
 
