@@ -30,12 +30,16 @@ def given(
         X=X,
         names=names,
         of_numbers=lambda whole: whole,
+        labels_of_numbers=np.array(labels),
+        weights=None,
         job=SimpleNamespace(
             output=output,
             roles=SimpleNamespace(quasi_identifier=names),
             attributes={},
         ),
-        table=SimpleNamespace(frame=nw.from_native(frame), clocks=clocks or {}),
+        table=SimpleNamespace(
+            frame=nw.from_native(frame), clocks=clocks or {}, numeric=names
+        ),
         blocks=[
             SimpleNamespace(columns=columns, labels=np.array(of))
             for columns, of in parts
