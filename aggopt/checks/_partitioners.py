@@ -208,7 +208,9 @@ def equal_weights_change_nothing(f: TriedPartitioner) -> None:
     """Weights that are all equal, 1 or another, give the labels that none give."""
     _require_weighing(f)
     for weight in (1.0, 7.0):
-        labels = _compute_labels(f, f.records, f.k, np.full(len(f.records), weight))
+        labels = np.asarray(
+            f(f.records.copy(), f.k, weights=np.full(len(f.records), weight))
+        )
         same = np.array_equal(labels, f.ordinary(f.k))
         require(same, f"weights of {weight:g} give other labels")
 
@@ -257,12 +259,6 @@ def _require_weighing(f: TriedPartitioner) -> None:
         not_tried("it takes no weights")
     if f.takes is not AttributeUse.SEVERAL:
         not_tried("it takes one attribute")
-
-
-def _compute_labels(
-    f: TriedPartitioner, X: F64, k: int, weights: F64
-) -> npt.NDArray[Any]:
-    return np.asarray(f(X.copy(), k, weights=weights))
 
 
 def _compute_weighted_loss(Z: F64, labels: npt.NDArray[Any]) -> float:

@@ -155,11 +155,10 @@ def list_sections(own: Any) -> list[Any]:
     JobError
         One of them does not name a user's privacy model.
     """
-    return [_make_section(entry) for entry in (own if _is_list(own) else [own])]
-
-
-def _is_list(own: Any) -> bool:
-    return isinstance(own, list | tuple)
+    return [
+        _make_section(entry)
+        for entry in (own if isinstance(own, list | tuple) else [own])
+    ]
 
 
 def _make_section(entry: Any) -> Any:

@@ -122,14 +122,10 @@ def take_groups_by_tree(
     """
     taken = 2 * k if paired else k
     while (
-        pool.remaining - (goal := _find_rebuild_size(pool, enough))
+        pool.remaining - (goal := max(enough, int(STAYS * pool.remaining)))
     ) >= TURNS * taken:
         if not _take_from_tree(pool, k, paired, goal, report):
             return
-
-
-def _find_rebuild_size(pool: Pool, enough: int) -> int:
-    return max(enough, int(STAYS * pool.remaining))
 
 
 def _take_from_tree(

@@ -149,7 +149,7 @@ def read_parents(tree: Any) -> dict[Hashable, Hashable]:
         raise _make_tree_error(f"The tree is {type(tree).__name__}, and no map.")
     if not tree:
         raise _make_tree_error("The tree is empty.")
-    nested = [_is_branch(v) for v in tree.values()]
+    nested = [not pd.api.types.is_scalar(v) for v in tree.values()]
     if all(nested):
         parent: dict[Hashable, Hashable] = {}
         _descend(tree, ROOT, parent)
@@ -161,10 +161,6 @@ def read_parents(tree: Any) -> dict[Hashable, Hashable]:
 
 
 ROOT = object()  # of a nested tree, which does not name it
-
-
-def _is_branch(part: Any) -> bool:
-    return not pd.api.types.is_scalar(part)
 
 
 def _descend(branch: Any, above: Hashable, parent: dict[Hashable, Hashable]) -> None:

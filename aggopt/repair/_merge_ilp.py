@@ -524,7 +524,7 @@ def _solve_part(
     return highs.ask(
         longest,
         HighsChoice.choose,
-        _pad_costs(unions.costs[columns], len(part), choice.missing),
+        np.concatenate((unions.costs[columns], np.full(len(part), choice.missing))),
         np.concatenate((starts, starts[-1] + 1 + lacking)),
         np.concatenate((place[index], lacking)),
         np.concatenate((is_current, choice.owner[part] < 0)).astype(float),
@@ -532,7 +532,3 @@ def _solve_part(
         NODES,
         longest,
     )
-
-
-def _pad_costs(costs: Floats, count: int, value: float) -> Floats:
-    return np.concatenate((costs, np.full(count, value)))

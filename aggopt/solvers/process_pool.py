@@ -265,7 +265,10 @@ class _Worker:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                env={**os.environ, **_make_environment()},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                },
                 start_new_session=True,  # Ctrl-C is for its parent, which ends it
             )
         except OSError as error:
@@ -388,11 +391,6 @@ def _count_kills() -> int:
         return int(counts.get("oom_kill", 0))
     except (OSError, ValueError):
         return 0
-
-
-def _make_environment() -> dict[str, str]:
-    """Return an environment for the import path of this process, and no other."""
-    return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def _place() -> tuple[object, ...]:

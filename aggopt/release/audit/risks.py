@@ -87,7 +87,9 @@ def measure_risks(original: Table, released: Table, job: Job) -> RiskMeasures | 
     tables = _Both.of(original, released, job)
     weights = read_weight_column(original, section.weight, job)
     individual = {s: risk.individual_risk(g, weights) for s, g in tables.groups.items()}
-    totals: Totals = {"population": float(_total(weights, tables.n))}
+    totals: Totals = {
+        "population": tables.n if weights is None else float(weights.sum())
+    }
     totals["individual"] = {
         side: _sum_risks(risks) for side, risks in individual.items()
     }
@@ -150,10 +152,6 @@ def _is_number(value: Any) -> bool:
     """Whether it is a number, or missing: no truth value, and no date."""
     plain = isinstance(value, int | float) and not isinstance(value, bool | Moment)
     return plain or value is None
-
-
-def _total(weights: Floats | None, n: int) -> float:
-    return n if weights is None else float(weights.sum())
 
 
 def _sum_risks(risks: Floats) -> Totals:
