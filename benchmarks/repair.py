@@ -15,8 +15,7 @@ from rich.table import Table
 from aggopt import datasets
 from aggopt.partition import mdav
 from aggopt.repair import closeness
-from aggopt.repair._problem import create_problem
-from aggopt.repair._result import bound_close_loss
+from aggopt.repair._problem import bound_close_loss, create_problem
 
 QI = ["TAXINC", "POTHVAL"]
 SWEPT = {  # at t = .05, .13, .25, with rank EMD

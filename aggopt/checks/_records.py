@@ -14,9 +14,8 @@ from aggopt.core.types import F64, I64
 from aggopt.privacy.distance import Distance
 from aggopt.privacy.exact_order import Numbers
 from aggopt.privacy.metric import Metric
-from aggopt.privacy.model import OwnPrivacyModel, PrivacyModel
+from aggopt.privacy.model import OwnPrivacyModel, OwnRequirement, PrivacyModel
 from aggopt.privacy.requirement import Requirement
-from aggopt.privacy.user_model import OwnRequirement
 from aggopt.privacy.value_levels import assign_levels
 
 K = 4

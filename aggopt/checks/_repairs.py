@@ -16,8 +16,7 @@ from aggopt.partition import Partition, mdav
 from aggopt.partition.shared.scaling import scale_records
 from aggopt.privacy.model import OF_RECORDS, REQUIREMENTS
 from aggopt.privacy.requirement import Requirement
-from aggopt.repair.registry import Repair, RepairInput
-from aggopt.repair.user_repair import OwnRepair
+from aggopt.repair.registry import OwnRepair, Repair, RepairInput
 
 K = 3
 N = 24  # few, as integer programs of all unions are solved

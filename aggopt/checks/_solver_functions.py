@@ -27,9 +27,9 @@ from aggopt.models.shared.user_model import adopt_model as adopted_model
 from aggopt.solvers import SOLVERS, Solver, Status
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.process_pool import is_here
+from aggopt.solvers.registry import OwnSolving
+from aggopt.solvers.registry import adopt_solver as adopted_solver
 from aggopt.solvers.run_solver import run_solver
-from aggopt.solvers.user_solver import OwnSolving
-from aggopt.solvers.user_solver import adopt_solver as adopted_solver
 
 SHIFTING = ("p3m", "p3m_onesided", "satisfaction")  # models of a job's attribute
 

@@ -13,7 +13,7 @@ from aggopt.core.memory import require_memory
 from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.core.types import I64, Labels
 from aggopt.data.formats.parquet import check_parquet
-from aggopt.data.readers.labelled_columns import apply_declared_types
+from aggopt.data.readers.codebook import apply_declared_types
 from aggopt.data.readers.read import read_file, read_release_as_text
 from aggopt.data.table import Table
 from aggopt.engine.runs.journal import make_private_path

@@ -13,10 +13,9 @@ from aggopt.core.text_formats import format_json
 from aggopt.core.validation import check_matrix
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, TableError, require_known
-from aggopt.measure._attacker import Attacker
 from aggopt.measure._interval import check_safety
 from aggopt.measure._linkage import WHOLE, check_whole, get_linkage
-from aggopt.measure._pair import Pair
+from aggopt.measure._pair import Attacker, Pair
 from aggopt.measure._pil import PilParts
 from aggopt.measure._sl import SL
 from aggopt.measure._typed_pair import Types

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.types import F64, Labels
-from aggopt.measure._attacker import Attacker, LinkedGroups
-from aggopt.measure._pair import Pair
+from aggopt.measure._pair import Attacker, LinkedGroups, Pair
 from aggopt.measure.registry import Heading, Measure
 
 _ROUNDING = 1e-13  # of the lengths that enter a distance

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from aggopt.core.memory import require_memory
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
-from aggopt.measure._attacker import Attacker, LinkedGroups
-from aggopt.measure._pair import TOLERANCE, Pair
+from aggopt.measure._pair import TOLERANCE, Attacker, LinkedGroups, Pair
 from aggopt.measure.registry import BLOCK, Comparison, Heading, Measure, split_rows
 from aggopt.measure.registry import WHOLE as WHOLE
 

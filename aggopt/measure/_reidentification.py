@@ -5,8 +5,7 @@ import numpy.typing as npt
 
 from aggopt.core.plural import plural
 from aggopt.core.validation import Floats, Labels, check_matrix
-from aggopt.measure._attacker import LinkedGroups
-from aggopt.measure._pair import Pair
+from aggopt.measure._pair import LinkedGroups, Pair
 from aggopt.measure.registry import Comparison, Heading, Measure
 
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from aggopt.measure._attacker import Attacker
 from aggopt.measure._dld import DLD, compute_dld
-from aggopt.measure._pair import Pair
+from aggopt.measure._pair import Attacker, Pair
 from aggopt.measure._pil import MIRRORED, PIL, compute_pil
 from aggopt.measure._sdid import SDID, compute_sdid
 from aggopt.measure.registry import Comparison, Heading, Measure

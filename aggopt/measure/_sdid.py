@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.measure._attacker import Attacker
 from aggopt.measure._interval import check_safety, compute_chance_within, is_within
-from aggopt.measure._pair import Pair
+from aggopt.measure._pair import Attacker, Pair
 from aggopt.measure.registry import Comparison, Heading, Measure, TypedComparison
 from aggopt.measure.types.disclosure import (
     compute_disclosed,

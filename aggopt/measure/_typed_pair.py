@@ -17,8 +17,7 @@ from aggopt.core.types import F64, Bool, Labels
 from aggopt.encoding import Categories, Encoded, EncodedAttribute, encode
 from aggopt.encoding.encoded_table import read_released_values
 from aggopt.errors import JobError, TableError
-from aggopt.measure._attacker import Attacker
-from aggopt.measure._pair import FARTHEST, Pair
+from aggopt.measure._pair import FARTHEST, Attacker, Pair
 
 Found = TypeVar("Found")
 Types = Mapping[str, Any] | None  # as `aggopt.encode` takes them

@@ -15,8 +15,7 @@ from aggopt.privacy.distance import compute_starts
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.privacy.requirement import Requirement, sort_by_group
-from aggopt.repair._problem import Problem
-from aggopt.repair._result import bound_close_loss, raise_bound
+from aggopt.repair._problem import Problem, bound_close_loss, raise_bound
 from aggopt.solvers import Certificate, Status
 
 NEAR = 8

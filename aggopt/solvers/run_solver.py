@@ -117,7 +117,7 @@ def run_apart(
 def _list_modules(solver: Solver) -> tuple[str, ...]:
     """Return the modules that are imported before the time limit begins."""
     if solver.run is not None:
-        return ("aggopt.solvers.user_solver",)
+        return ("aggopt.solvers.registry",)
     if solver.language:
         return (f"aggopt.solvers._{solver.language}",)
     return (f"aggopt.algorithms.{solver.native}",)

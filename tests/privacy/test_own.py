@@ -9,8 +9,13 @@ from refusals import refused
 from aggopt.core.plugins.loading import Origin
 from aggopt.data.context.confidential_parts import OfPart
 from aggopt.errors import JobError
-from aggopt.privacy.model import OWN_MODELS, REQUIREMENTS, OwnPrivacyModel
-from aggopt.privacy.user_model import OwnJudge, OwnRequirement
+from aggopt.privacy.model import (
+    OWN_MODELS,
+    REQUIREMENTS,
+    OwnJudge,
+    OwnPrivacyModel,
+    OwnRequirement,
+)
 
 PAY = np.array([1, 1, 5, 2, 9, 3])
 LABELS = np.array([0, 0, 1, 1, 2, 2])

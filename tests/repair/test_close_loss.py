@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from aggopt.models import closeness_bound as model
-from aggopt.repair import _result as bound_module
-from aggopt.repair._problem import Problem, create_problem
-from aggopt.repair._result import WIDEST, bound_close_loss
+from aggopt.repair import _problem as bound_module
+from aggopt.repair._problem import WIDEST, Problem, bound_close_loss, create_problem
 from aggopt.solvers import solve
 
 PIECES = 4

@@ -25,10 +25,15 @@ from aggopt.partition._closeness_first import (
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
-from aggopt.repair._close import RepairOptions
+from aggopt.repair._closeness import RepairOptions
 from aggopt.repair._merge_ilp import SearchedUnions, exchange_records
-from aggopt.repair._problem import create_problem, make_close
-from aggopt.repair._result import MethodResult, bound_close_loss, bound_loss
+from aggopt.repair._problem import (
+    MethodResult,
+    bound_close_loss,
+    bound_loss,
+    create_problem,
+    make_close,
+)
 from aggopt.solvers import Status, choose_solver
 
 methods = pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])

@@ -13,8 +13,7 @@ from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.repair._methods.search import search_with_checks
-from aggopt.repair.registry import REPAIRS
-from aggopt.repair.user_repair import RepairInput
+from aggopt.repair.registry import REPAIRS, RepairInput
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(60, 2)) * [1.0, 50.0]

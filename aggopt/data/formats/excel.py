@@ -20,7 +20,7 @@ from aggopt.core.stale_files import make_scratch_folder
 from aggopt.data.formats.registry import PLAIN_TYPES, Format, NameRule, WriteOptions
 from aggopt.data.parsing.columns import is_text
 from aggopt.data.parsing.infer_text_type import MISSING
-from aggopt.data.readers.labelled_columns import to_integers_if_whole
+from aggopt.data.readers.codebook import to_integers_if_whole
 from aggopt.errors import AggoptError, TableError
 
 SPARSE = 10**7  # cells: up to this many, any share of them may be empty

@@ -26,8 +26,7 @@ from aggopt.data.formats.registry import (
     get_suffix,
 )
 from aggopt.data.parsing.columns import is_text
-from aggopt.data.readers.codebook import Code, Codebook, attach_codebooks
-from aggopt.data.readers.labelled_columns import make_column
+from aggopt.data.readers.codebook import Code, Codebook, attach_codebooks, make_column
 from aggopt.errors import TableError
 
 Entries = dict[str, list[Any]]

@@ -16,7 +16,7 @@ from aggopt.data.formats.registry import (
     require_format,
 )
 from aggopt.data.parsing.parse_text import parse_table
-from aggopt.data.readers.labelled_columns import apply_declared_types
+from aggopt.data.readers.codebook import apply_declared_types
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input
 from aggopt.job.roles import Roles

@@ -19,7 +19,7 @@ from aggopt.pipeline.validate.bounds import require_inside, require_number, requ
 from aggopt.pipeline.validate.sampling_weights import require_done
 from aggopt.pipeline.validate.strata import require_none_of
 from aggopt.privacy.dominance import ROUNDING, make_dominance_error
-from aggopt.privacy.user_model import OwnRequirement
+from aggopt.privacy.model import OwnRequirement
 from aggopt.solvers import Status
 
 MOST = 1000  # levels of an attribute: each is a coordinate of all records of a block

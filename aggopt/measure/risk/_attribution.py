@@ -11,8 +11,8 @@ from aggopt.core.columns import code_entries, find_groups, iter_columns, read_la
 from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
-from aggopt.measure._attacker import Attacker
 from aggopt.measure._interval import check_safety, is_within
+from aggopt.measure._pair import Attacker
 
 
 @dataclass(frozen=True)

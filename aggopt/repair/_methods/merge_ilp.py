@@ -8,9 +8,8 @@ from aggopt.partition.shared.result import Partition
 from aggopt.repair.registry import Repair, RepairInput, SolvingSettings
 
 if TYPE_CHECKING:
-    from aggopt.repair._close import RepairOptions
-    from aggopt.repair._problem import Problem
-    from aggopt.repair._result import MethodResult
+    from aggopt.repair._closeness import RepairOptions
+    from aggopt.repair._problem import MethodResult, Problem
 
 
 def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
@@ -24,10 +23,9 @@ def _solve(
     problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
 ) -> "MethodResult":
     """Return the best union of groups that the integer program finds."""
-    from aggopt.repair._close import choose_union_solver
+    from aggopt.repair._closeness import choose_union_solver
     from aggopt.repair._merge_ilp import choose_unions
-    from aggopt.repair._problem import make_close
-    from aggopt.repair._result import MethodResult
+    from aggopt.repair._problem import MethodResult, make_close
     from aggopt.solvers import Status
 
     start = make_close(problem, labels)

@@ -8,9 +8,8 @@ from aggopt.partition.shared.result import Partition
 from aggopt.repair.registry import Repair, RepairInput, SolvingSettings
 
 if TYPE_CHECKING:
-    from aggopt.repair._close import RepairOptions
-    from aggopt.repair._problem import Problem
-    from aggopt.repair._result import MethodResult
+    from aggopt.repair._closeness import RepairOptions
+    from aggopt.repair._problem import MethodResult, Problem
 
 
 def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
@@ -24,7 +23,7 @@ def _solve(
     problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
 ) -> "MethodResult":
     """Return the best result of searches from strata of several sizes."""
-    from aggopt.repair._close import make_search_clock, polish_by_program
+    from aggopt.repair._closeness import make_search_clock, polish_by_program
     from aggopt.repair._local_search import search_from_strata
     from aggopt.repair._problem import make_close
 
