@@ -188,7 +188,7 @@ def test_a_job_file_names_it_from_where_it_lies(code, tmp_path) -> None:
     assert read.measures.extra == (f"{code}:gap",)
     assert read.measures.own == {}
     with trust_files([code]):
-        assert list(read.loaded().measures.own) == ["mine.py:gap"]
+        assert list(read.load_code().measures.own) == ["mine.py:gap"]
 
 
 def test_a_job_takes_functions_and_leaves_out_what_names_none() -> None:
