@@ -173,7 +173,7 @@ def test_nothing_is_left_out_of_what_is_to_be_changed_without_a_reason(judge):
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
     found = {p for one in config["only_mutate"] for p in ROOT.glob(one)}
     found -= {ROOT / one for one in config["do_not_mutate"]}
-    assert len(found) > 40
+    assert len(found) > 30
     reasons = {why for p in found for _, why in judge.left_out(p.read_text("utf-8"))}
     assert reasons <= set(judge.LEFT_OUT)
 

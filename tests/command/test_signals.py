@@ -1,14 +1,22 @@
 """Whatever step a signal comes at, exit code and words agree with what is on disk."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
+import threading
+import time
 from contextlib import suppress
 from itertools import count
+from math import inf
 
 import pytest
 from tables import GRID, MEANS, ROLES_AND_K, people
 
+from aggopt.command.interrupt import monitor_signals
 from aggopt.core import guardian
+from aggopt.core.deferred_signals import DeferredSignals
 
 STEPS = ("link", "replace", "rename", "unlink", "chmod", "fsync", "rmdir")
 TABLE = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
@@ -217,3 +225,133 @@ def split(X, k):
             ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
     return np.minimum(np.argsort(np.argsort(X[:, 0])) // k, len(X) // k - 1)
 """
+
+
+# --- ctrl-C and SIGTERM end a command while code spins with the interpreter's lock
+
+
+OWN = """
+import collections, itertools, pathlib
+
+def spin(*data):
+    pathlib.Path(__file__).with_name("began").touch()
+    collections.deque(itertools.repeat(1), maxlen=0)
+
+def solver(model, data):
+    spin()
+
+def partitioner(X, k):
+    spin()
+"""
+JOB = """
+[roles]
+quasi_identifier = ["a", "b"]
+[privacy]
+k = 3
+"""
+SOLVER = '[aggregation]\nmethod = "p3m"\nsolver = "own.py:solver"\n'
+PARTITIONER = '[partition]\nmethod = "own.py:partitioner"\n'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("section", "number", "code"),
+    [
+        (SOLVER, signal.SIGINT, 130),
+        (SOLVER, signal.SIGTERM, 143),
+        (PARTITIONER, signal.SIGINT, -signal.SIGKILL),
+        (PARTITIONER, signal.SIGTERM, -signal.SIGKILL),
+    ],
+)
+def test_a_signal_ends_a_command_that_spins(tmp_path, section, number, code):
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "job.toml").write_text(JOB + section)
+    rows = "".join(f"{i * i % 17},{i * 7 % 13}\n" for i in range(40))
+    (tmp_path / "table.csv").write_text(f"a,b\n{rows}")
+    before = {*tmp_path.iterdir()}
+    words = [sys.executable, "-m", "aggopt", "mask", "table.csv", "job.toml"]
+    with subprocess.Popen(
+        [*words, "--out", "out.csv", "--trust", "own.py", "--log", "run.jsonl"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as command:
+        while not (tmp_path / "began").exists() and command.poll() is None:
+            time.sleep(0.05)
+        command.send_signal(number)
+        said = command.communicate()[1]
+    assert command.returncode == code
+    assert "no release was written" in said
+    log = tmp_path / "run.jsonl"
+    last = json.loads(log.read_text().splitlines()[-1])
+    assert last["exit"] == (137 if code == -signal.SIGKILL else code)
+    assert "no release was written" in last["message"] + last.get("fix", "")
+    assert {*tmp_path.iterdir()} - before <= {tmp_path / "began", log}
+
+
+# --- what no handler hears ends the command, and nothing else does
+
+
+NUMBER, LAST = signal.SIGTERM, signal.SIGHUP
+GRACE = 0.3
+
+
+def endings_of(heard, handler) -> list[int]:
+    """Return which of two signals ended it: the last one has no handler that hears."""
+    ended, over = [], threading.Event()
+
+    def end(number: int) -> None:
+        ended.append(number)
+        if number == LAST:
+            over.set()
+
+    signal.signal(NUMBER, handler)
+    signal.signal(LAST, lambda *_: None)
+    with monitor_signals(heard, end, GRACE):
+        signal.raise_signal(NUMBER)
+        signal.raise_signal(LAST)
+        over.wait()
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("hears", "known", "ends"),
+    [(False, True, [NUMBER]), (True, True, []), (False, False, [])],
+)
+def test_a_signal_ends_what_does_not_hear_it(hears, known, ends) -> None:
+    heard = {NUMBER: -inf, LAST: -inf} if known else {LAST: -inf}
+
+    def handler(*_: object) -> None:
+        if hears:
+            heard[NUMBER] = time.monotonic()
+
+    assert endings_of(heard, handler) == [*ends, LAST]
+
+
+def test_a_signal_that_waits_for_files_ends_nothing() -> None:
+    heard = {NUMBER: -inf, LAST: -inf}
+    assert endings_of(heard, DeferredSignals()) == [LAST]
+
+
+def test_what_comes_at_the_end_ends_nothing_and_nothing_is_left() -> None:
+    ended, before = [], {*threading.enumerate()}
+    signal.signal(NUMBER, lambda *_: None)
+    with monitor_signals({NUMBER: -inf}, ended.append, grace=3600.0):
+        (listener,) = {*threading.enumerate()} - before
+        signal.raise_signal(NUMBER)
+    listener.join()
+    assert ended == []
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_another_thread_leaves_signals_to_the_main_one() -> None:
+    seen = []
+
+    def work() -> None:
+        with monitor_signals({NUMBER: -inf}, seen.append):
+            seen.append(signal.getsignal(NUMBER))
+
+    other = threading.Thread(target=work)
+    other.start()
+    other.join()
+    assert seen == [signal.getsignal(NUMBER)]

@@ -1,10 +1,14 @@
 """No limit of time counts compilation, and who asks hears of it."""
 
+import ctypes
+import signal
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tables import job, people
 
 import aggopt
 from aggopt import aggregate
@@ -13,6 +17,7 @@ from aggopt.algorithms import runs as _runs
 from aggopt.algorithms.lagrangian import solve as lagrangian
 from aggopt.algorithms.lagrangian.piecewise_quartics import build_separable_program
 from aggopt.core.deadline import CompileClock, Deadline, compile_time
+from aggopt.core.deferred_signals import reraise_interrupts
 from aggopt.models import p3m
 from aggopt.partition import _mdav, local_search, mdav, univariate
 from aggopt.partition._local_search import search
@@ -128,3 +133,126 @@ def test_a_listener_hears_what_compiles_and_the_end():
     own.begin("unheard")
     assert heard == ["outer", "inner", None]
     assert own.compiled == 3
+
+
+# --- ctrl-C that the compiler's callbacks lose is raised all the same
+
+
+CHILD = """
+import signal
+from numba.core.codegen import JITCodeLibrary
+
+hooks = {"compile": "_object_compiled_hook", "load": "_object_getbuffer_hook"}
+hook = hooks[WHEN]
+real = getattr(JITCodeLibrary, hook).__func__
+pressed = []
+
+def press(cls, *given):  # within a callback through ctypes
+    if not pressed:
+        pressed.append(1)
+        signal.raise_signal(signal.SIGINT)
+    return real(cls, *given)
+
+setattr(JITCodeLibrary, hook, classmethod(press))
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from aggopt.core.compiled import compiled
+
+def twice(x):
+    return x + x
+
+try:
+    compiled(twice)(3)
+except KeyboardInterrupt:
+    print("heard")
+assert pressed
+print(compiled(twice)(3))
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+"""
+
+
+@pytest.mark.parametrize("when", ["compile", "load"])
+def test_ctrl_c_while_a_kernel_compiles_is_heard(tmp_path, forked, when):
+    file = tmp_path / "child.py"
+    file.write_text(CHILD.replace("WHEN", repr(when)))
+    found = forked(f"import runpy\nrunpy.run_path({str(file)!r})")
+    assert found.stdout == "heard\n6\n", found.stderr
+    assert "Exception ignored on calling ctypes callback" in found.stderr
+
+
+def lost(number: int) -> None:
+    """Raise a signal where what its handler raises is printed and forgotten."""
+    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()
+
+
+@pytest.fixture
+def quiet(monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+
+
+def test_what_is_lost_is_raised_at_the_end(quiet):
+    steps = []
+
+    @reraise_interrupts()
+    def go_on():
+        lost(signal.SIGINT)
+        steps.append("went on")
+
+    with pytest.raises(KeyboardInterrupt):
+        go_on()
+    assert steps == ["went on"]
+
+
+def test_an_interrupt_goes_before_what_fails_because_of_it(quiet):
+    @reraise_interrupts()
+    def fail():
+        lost(signal.SIGINT)
+        raise RuntimeError
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+
+
+def test_an_interrupt_that_is_raised_is_raised_once():
+    calls = []
+
+    def handler(*_):
+        calls.append(1)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with (
+            pytest.raises(KeyboardInterrupt),
+            reraise_interrupts(),
+            reraise_interrupts(),
+        ):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert calls == [1]
+
+
+def test_a_handler_that_does_not_raise_is_called_once():
+    calls = []
+    before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
+    try:
+        with reraise_interrupts():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert calls == [1]
+
+
+@pytest.mark.parametrize("step", ["read", "aggregate", "measure"])
+def test_masking_raises_what_was_lost_at_any_step(quiet, step):
+    pressed = []
+
+    def press(at, _):
+        if at == step and not pressed:
+            pressed.append(at)
+            lost(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        aggopt.mask(people(30), job(), progress=press)
+    assert pressed == [step]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,11 +1,14 @@
-"""Memory that is left, and errors that are a lack of it."""
+"""Memory: what is left, and files in it."""
 
+import copy
+import pickle
 import sys
 
 import pytest
 from refusals import refused
 
 from aggopt.core.memory import find_available_memory, is_lack_of_memory, require_memory
+from aggopt.core.not_pickled import NotPickled
 from aggopt.errors import MemoryLimitError
 
 LIMITED = """
@@ -39,3 +42,17 @@ def test_more_than_is_left_is_refused_with_both_numbers(monkeypatch):
     require_memory(2**20, "It")
     with refused(MemoryLimitError):
         require_memory(2**21, "It")
+
+
+# --- what stays in this process
+
+
+def test_copies_and_pickles_are_empty_and_equal() -> None:
+    held = NotPickled([1.5])
+    for other in (pickle.loads(pickle.dumps(held)), copy.copy(held)):
+        assert other.value is None
+        assert other == held
+        assert hash(other) == hash(held)
+    assert held != [1.5]
+    assert held.value == [1.5]
+    assert "1.5" not in repr(held)

@@ -20,6 +20,7 @@ from aggopt.core.plugins.loading import (
     reload_plugin,
     trust_files,
 )
+from aggopt.core.plugins.section import PluginSection
 from aggopt.errors import JobError, UnknownNameError, UntrustedCodeError
 
 RAN = """
@@ -261,3 +262,16 @@ def test_a_name_is_seen_from_the_folder_of_its_job(tmp_path: Path) -> None:
     assert seen(tmp_path, "a.py") == str(tmp_path.resolve() / "a.py")
     assert seen(tmp_path, "/x/a.py") == "/x/a.py"
     assert seen(tmp_path, "mdav") == "mdav"
+
+
+# --- sections that name code of the user's say how it is loaded
+
+
+def test_a_section_that_does_not_say_how_its_code_is_loaded_is_not_made():
+    class Half(PluginSection):
+        @property
+        def own_methods(self):
+            return ()
+
+    with pytest.raises(TypeError, match=r"abstract method '?load_contents"):
+        Half()

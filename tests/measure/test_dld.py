@@ -1,4 +1,4 @@
-"""Records that are nearest to their own: as a loop in whole numbers finds them."""
+"""Measures of distances and intervals, and their parts."""
 
 from fractions import Fraction
 
@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggopt.measure._dld import compute_dld
+from aggopt.measure._interval import compute_chance_within, is_within
 from aggopt.measure._pair import Pair
+from aggopt.measure.registry import _split_in_half
 
 
 def slowly(z: np.ndarray, released: np.ndarray) -> float:
@@ -65,3 +67,51 @@ def test_far_rows_change_nothing() -> None:
 def test_one_row_is_nearest_to_all() -> None:
     z = np.arange(4.0)[:, None]
     assert found(z, np.zeros_like(z)) == 0.25
+
+
+# --- intervals about values: their ends belong to them
+
+
+VALUES = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
+
+
+@settings(deadline=None)
+@given(VALUES, VALUES, st.integers(0, 6))
+def test_pairs_are_counted_with_both_ends(x, y, width) -> None:
+    x, y = x[: len(y)], y[: len(x)]
+    near = np.array([[abs(a - b) <= width for b in y] for a in x])
+    one, other = np.array(x, float), np.array(y, float)
+    assert compute_chance_within(one, other, width) == pytest.approx(near.mean())
+    classes = np.arange(len(x)) // 3
+    same = np.equal.outer(classes, classes)
+    expected = ((near & same).sum(axis=1) / same.sum(axis=1)).mean()
+    assert compute_chance_within(one, other, width, classes) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("apart", "inside"),
+    [(0.0, True), (2.0, True), (2.0 + 1e-9, True), (2.0 + 4e-9, False), (2.1, False)],
+)
+def test_the_end_is_inside_up_to_rounding(apart: float, inside: bool) -> None:
+    assert is_within(np.array([apart]), 2.0).tolist() == [inside]
+    for x, y in (([0.0], [apart]), ([apart], [0.0])):
+        assert compute_chance_within(np.array(x), np.array(y), 2.0) == inside
+
+
+# --- rows in parts that are small enough to be assigned at once
+
+
+def halves(rows, sizes):
+    found = _split_in_half(np.arange(len(rows)) + 10, np.array(rows), np.array(sizes))
+    return [part.tolist() for part in found]
+
+
+def test_rows_are_halved_where_the_records_are() -> None:
+    rows = [[3.0, 0.0], [1.0, 9.0], [2.0, 5.0]]  # the second attribute spreads most
+    assert halves(rows, [1, 1, 5]) == [[10], [12, 11]]
+    assert halves(rows, [4, 1, 1]) == [[10], [12, 11]]
+    assert halves(rows, [1, 9, 1]) == [[10, 12], [11]]
+
+
+def test_rows_that_are_equal_there_stay_together() -> None:
+    assert halves([[0.0], [7.0], [7.0], [7.0]], [1, 1, 1, 1]) == [[10], [11, 12, 13]]

@@ -1,18 +1,21 @@
 """A second look takes no order for granted that is known to be another."""
 
 import json
+from datetime import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from refusals import refused
-from tables import ROLES, job, people
+from tables import ROLES, WIDE, job, people, wide
 
 import aggopt
 from aggopt import Job
 from aggopt.command import show
-from aggopt.errors import TableError
+from aggopt.errors import AggoptError, JobError, TableError
+from aggopt.pipeline.review.repeat import repeat
 from aggopt.pipeline.review.review_release import assess_release
 
 ONE = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 2})
@@ -133,3 +136,194 @@ def test_a_release_of_a_table_in_memory_can_be_looked_at(tmp_path) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
     found = assess_release(tmp_path / "people.csv", files.table, job())
     assert found.measures == release.measures
+
+
+# --- a second look at files: each that is missing, or of others, is refused in words
+
+
+ORDER = ["low", "middle", "high"]
+CODES = {"code": {"kind": "nominal"}, "school": {"order": ORDER}}
+
+
+@pytest.fixture(scope="module")
+def made() -> aggopt.Release:
+    return aggopt.mask(people(), job())
+
+
+@pytest.fixture
+def files(made, tmp_path):
+    """The files of a release, and people.csv beside them."""
+    people().to_csv(tmp_path / "people.csv", index=False)
+    return made.write(tmp_path / "masked.csv")
+
+
+def get_refusal(files, kind: type[AggoptError] = TableError) -> AggoptError:
+    with pytest.raises(kind) as caught:
+        assess_release(files.table.with_name("people.csv"), files.table, job())
+    return caught.value
+
+
+def test_a_table_of_another_length_is_refused(files) -> None:
+    people(39).to_csv(files.table.with_name("people.csv"), index=False)
+    why = get_refusal(files)
+    assert why.problem == "people.csv has 39 records and masked.csv 40."
+    assert why.fix == "assess a release against the table it was made from."
+
+
+def test_without_its_key_nobody_can_tell_which_record_is_which(files) -> None:
+    files.private.unlink()
+    why = get_refusal(files)
+    assert why.problem == (
+        f"{files.private} is not there, so nobody can tell which record of masked.csv "
+        "is which."
+    )
+    assert why.fix == (
+        "put it there, name its folder (--private), or pass --same-order if the two "
+        "tables have the same record order."
+    )
+
+
+def test_a_release_named_first_is_said_to_be_one(tmp_path) -> None:
+    table = tmp_path / "people.csv"
+    people().to_csv(table, index=False)
+    files = aggopt.mask(table, job()).write(tmp_path / "masked.csv")
+    with refused(TableError, "masked.csv", "people.csv", "manifest.json"):
+        assess_release(files.table, table, job())
+    released = job(roles={**ROLES, "identifier": []})
+    with refused(TableError, "none.csv"):
+        assess_release(files.table, tmp_path / "none.csv", released)
+    again = aggopt.mask(files.table, released).write(tmp_path / "again.csv")
+    assert assess_release(files.table, again.table, released).audit.holds
+
+
+@pytest.mark.parametrize("places", [[0] * 40, [*range(39), 40], [*range(1, 41)]])
+def test_a_key_that_is_no_order_of_the_records_is_refused(files, places) -> None:
+    files.manifest.unlink()
+    pd.DataFrame({"released_record": places}).to_csv(files.private, index=False)
+    why = get_refusal(files)
+    assert why.problem == "masked.private.csv is not the key of these two tables."
+    assert why.fix == "put back the one that was written with the release."
+
+
+def test_a_release_is_not_made_again_over_what_it_is_made_from(files) -> None:
+    people_csv = files.table.with_name("people.csv")
+    before = people_csv.read_bytes()
+    with refused(AggoptError, "people"):
+        repeat(files.manifest, people_csv, people_csv, overwrite=True)
+    assert people_csv.read_bytes() == before
+
+
+# tables whose columns are read as the job says they are
+
+
+def coded(decimal: str, folder: Path) -> tuple[Path, Job]:
+    """Return a file of categories, or of numbers with this mark, and its job."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "code": rng.choice(["01", "1", "2"], 40),
+            "school": rng.choice(ORDER, 40),
+            "height": rng.normal(170, 9, 40).round(1),
+        }
+    )
+    names = list(frame)[:2] if decimal == "." else list(frame)
+    path = folder / "people.csv"
+    frame[names].to_csv(path, index=False, sep=";", decimal=decimal)
+    roles = {"quasi-identifier": names}
+    read = {"separator": ";", "decimal": decimal}
+    return path, Job(roles=roles, privacy={"k": 4}, attributes=CODES, input=read)
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_what_is_read_again_is_read_as_the_job_says(decimal, tmp_path) -> None:
+    path, asked = coded(decimal, tmp_path)
+    release = aggopt.mask(path, asked)
+    files = release.write(tmp_path / "masked.csv")
+    found = assess_release(path, files.table, asked)
+    assert found.audit.unchanged == release.audit.unchanged
+    assert found.audit.combination == release.audit.combination
+    assert found.measures == release.measures
+    assert found.to_dict()["audit"] == found.audit.to_dict()
+
+
+def test_what_cannot_be_measured_is_said_to_be_nothing(tmp_path) -> None:
+    frame = pd.DataFrame({"a": [1.0] * 6})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    one = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 2})
+    found = assess_release(tmp_path / "t.csv", tmp_path / "t.csv", one, same_order=True)
+    assert found.measures is None
+    assert found.warning is None
+    assert found.to_dict() == {
+        "audit": found.audit.to_dict(),
+        "measures": None,
+        "warning": None,
+    }
+
+
+def test_names_have_no_correlation_to_make_blocks_of(tmp_path) -> None:
+    frame = wide()[list(WIDE)].assign(sex=["f", "m"] * 30)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    asked = Job(
+        roles={"quasi-identifier": list(frame)},
+        privacy={"k": 3, "scope": "blocks"},
+        partition={"method": "mdav", "attributes": {"correlation": 0.6}},
+    )
+    both = tmp_path / "people.csv", tmp_path / "people.csv"
+    with refused(JobError):
+        assess_release(*both, asked, same_order=True)
+
+
+@pytest.mark.parametrize("name", ["at", "long", "b"])
+def test_types_that_a_text_file_has_not_are_read_as_the_original_has_them(
+    name, tmp_path
+) -> None:
+    at = [time(12, 0, second) for second in range(6)]
+    long = pd.to_timedelta(range(6), unit="D")
+    levels = pd.Categorical(["1.50", "2.50", "3.50"] * 2)
+    frame = pd.DataFrame({"at": at, "long": long, "b": levels})[[name]]
+    frame.to_parquet(tmp_path / "people.parquet")
+    asked = Job(roles={"quasi-identifier": [name]}, privacy={"k": 2})
+    release = aggopt.mask(tmp_path / "people.parquet", asked)
+    files = release.write(tmp_path / "masked.csv")
+    found = assess_release(tmp_path / "people.parquet", files.table, asked)
+    assert found.audit.unchanged == release.audit.unchanged
+    assert found.measures == release.measures
+
+
+def test_what_is_not_measured_is_of_the_order_that_was_said(tmp_path) -> None:
+    (tmp_path / "t.csv").write_text("a\n" + "x\ny\n" * 3)
+    (tmp_path / "m.csv").write_text("a\n" + "z\n" * 6)
+    both = tmp_path / "t.csv", tmp_path / "m.csv"
+    asked = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 2})
+    found = assess_release(*both, asked, same_order=True)
+    assert found.measures is None
+    assert found.same_order is True
+    assert found.warning.startswith("Nothing but equal records was measured. ")
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_what_a_release_may_equal_is_counted_again_if_asked(counted, tmp_path) -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, 1.0, None, None]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    missing = {"policy": "patterns", "report_compatible": counted}
+    roles = {"quasi-identifier": ["a", "b"]}
+    how = {"privacy": {"k": 2}, "partition": {"method": "mdav"}}
+    asked = Job(roles=roles, missing=missing, **how)
+    files = aggopt.mask(tmp_path / "t.csv", asked).write(tmp_path / "m.csv")
+    found = assess_release(tmp_path / "t.csv", files.table, asked)
+    assert found.audit.missing.compatible == (2 if counted else None)
+
+
+def test_confidential_numbers_are_read_again_with_their_decimal_comma(tmp_path) -> None:
+    lines = [f"{age};{age % 4},5" for age in range(20, 32)]
+    (tmp_path / "t.csv").write_text("\n".join(["age;pay", *lines, ""]))
+    asked = Job(
+        roles={"quasi-identifier": ["age"], "confidential": ["pay"]},
+        privacy={"k": 4, "t": 0.3, "repair": "merge"},
+        input={"decimal": ",", "separator": ";"},
+    )
+    release = aggopt.mask(tmp_path / "t.csv", asked)
+    files = release.write(tmp_path / "m.csv")
+    found = assess_release(tmp_path / "t.csv", files.table, asked)
+    assert found.audit.promises == release.audit.promises
+    assert found.audit.holds
