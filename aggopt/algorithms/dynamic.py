@@ -7,8 +7,7 @@ import numpy as np
 
 from aggopt.core.deadline import compile_time
 from aggopt.core.memory import require_memory
-from aggopt.core.types import AnyInt
-from aggopt.core.validation import Floats
+from aggopt.core.types import AnyInt, Floats
 from aggopt.models import univariate as model
 from aggopt.solvers.certificate import Answer, Status
 from aggopt.solvers.solver import Solver

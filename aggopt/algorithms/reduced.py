@@ -13,7 +13,7 @@ import numpy as np
 from aggopt.algorithms.lagrangian.piecewise_quartics import compute_quartics
 from aggopt.algorithms.stiefel.cost import Cost
 from aggopt.core.deadline import compile_time
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.models import p3m as model
 from aggopt.models import p3m_joint
 from aggopt.solvers.certificate import Answer, Status

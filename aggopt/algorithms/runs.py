@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined, inner
-from aggopt.core.types import AnyInt
-from aggopt.core.validation import Floats
+from aggopt.core.types import AnyInt, Floats
 
 
 @inner

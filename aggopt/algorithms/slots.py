@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.deadline import LONGEST, Deadline
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
 from aggopt.models.shared.category_choice import Choice, read_shares

@@ -39,10 +39,9 @@ from aggopt.encoding import AttributeType
 from aggopt.encoding.encode_table import describe_codes
 from aggopt.engine.resource_check import RunNeeds
 from aggopt.errors import AggoptError, MemoryLimitError, toml_key
-from aggopt.job import AttributeSection, Job
+from aggopt.job import AttributeSection, Job, Roles
 from aggopt.job.engine_section import Engine
 from aggopt.job.release_job import read_job_of_release, read_stated_roles
-from aggopt.job.roles import Roles
 from aggopt.pipeline.prepare.inputs import load_job
 from aggopt.pipeline.prepare.memory_check import (
     ENCODED,

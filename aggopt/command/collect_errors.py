@@ -32,9 +32,15 @@ from aggopt.encoding.attribute_type import NUMERIC
 from aggopt.encoding.encode_table import impute_means
 from aggopt.encoding.iso_text import is_date_text
 from aggopt.errors import AggoptError, JobError
-from aggopt.job import AttributeSection, Correlation, Job, Shifting, choose_partition
+from aggopt.job import (
+    AttributeSection,
+    Correlation,
+    Job,
+    Roles,
+    Shifting,
+    choose_partition,
+)
 from aggopt.job.earlier_section import EarlierGroups
-from aggopt.job.roles import Roles
 from aggopt.pipeline.aggregate.units_and_records import split_job
 from aggopt.pipeline.partition.methods import (
     read_confidential as read_confidential,

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from aggopt.command import console
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
 from aggopt.pipeline.mask import mask

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import AnyInt
-from aggopt.core.validation import Floats
+from aggopt.core.types import AnyInt, Floats
 
 MODULES = ("aggopt.core.highs_program", "highspy")
 _UNLIMITED = 2**31 - 1  # iterations

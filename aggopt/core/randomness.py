@@ -9,8 +9,7 @@ from hashlib import shake_256
 
 import numpy as np
 
-from aggopt.core.types import U64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import U64, Floats, Labels
 from aggopt.errors import JobError
 
 BITS = 128  # too many to try all

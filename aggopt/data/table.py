@@ -10,7 +10,7 @@ import numpy as np
 
 from aggopt.core.columns import REFUSE
 from aggopt.core.frame import require_nonempty, to_frame
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.formats.registry import name_suffixes
 from aggopt.data.parsing.categories import (
     Types,
@@ -38,8 +38,7 @@ from aggopt.encoding import Domain, Encoded, encode
 from aggopt.encoding.clock import Clock
 from aggopt.encoding.date_format import format_column
 from aggopt.encoding.encode_table import encode_observed
-from aggopt.job import AttributeSection, Missing
-from aggopt.job.roles import Roles
+from aggopt.job import AttributeSection, Missing, Roles
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,7 @@ from aggopt.data.parsing.number_style import NumberStyle
 from aggopt.data.parsing.parse_text import find_declared_types
 from aggopt.data.readers.column_profile import NUMBERS, TEXT, TRUTH, WHOLE
 from aggopt.errors import TableError
-from aggopt.job import AttributeSection, Input, Job
-from aggopt.job.roles import Roles
+from aggopt.job import AttributeSection, Input, Job, Roles
 
 _WORDS = {pa.bool_(): TRUTH, pa.int64(): WHOLE, pa.float64(): NUMBERS}
 _NUMERIC = AttributeSection(kind="numeric")

@@ -24,8 +24,7 @@ from aggopt.engine.validate.output_folders import (
     require_described,
 )
 from aggopt.errors import TableError
-from aggopt.job import AttributeSection, Input, Job
-from aggopt.job.roles import Roles
+from aggopt.job import AttributeSection, Input, Job, Roles
 from aggopt.pipeline.review.review_release import ReleaseSource, TwoFiles, read_pair
 from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
 

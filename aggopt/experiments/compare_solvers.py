@@ -13,7 +13,7 @@ from aggopt.aggregate.user_model import ByModel
 from aggopt.core.deadline import compile_time
 from aggopt.core.html import HtmlFields
 from aggopt.core.plugins.loading import resolve_code_path, trust_files
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.job import Job, Recommended, Shifting, SolverSection
 from aggopt.models import MODELS, Model

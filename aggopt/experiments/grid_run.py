@@ -27,8 +27,7 @@ from aggopt.experiments._cell import (
     run_cells,
 )
 from aggopt.experiments.grid import Cell
-from aggopt.job import Job, Mean, Output
-from aggopt.job.roles import Roles
+from aggopt.job import Job, Mean, Output, Roles
 from aggopt.pipeline.partition.partitioned_table import Partitions
 from aggopt.pipeline.prepare.job_settings import is_variance_kept
 from aggopt.solvers.solver_log import is_logged

@@ -24,5 +24,6 @@ from aggopt.job._section import Strata as Strata
 from aggopt.job._section import Units as Units
 from aggopt.job._sections import Measures as Measures
 from aggopt.job._sections import Recommended as Recommended
+from aggopt.job.roles import Roles as Roles
 from aggopt.partition.shared.settings import Correlation as Correlation
 from aggopt.partition.shared.settings import Grouping as Grouping

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.measure._pair import Pair
 from aggopt.measure._statistics import centre_records, scale_to_unit_spread
 from aggopt.measure.registry import Comparison, Heading, Measure, describe_numbers_only

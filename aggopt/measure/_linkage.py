@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.memory import require_memory
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Attacker, LinkedGroups, Pair
 from aggopt.measure.registry import BLOCK, Comparison, Heading, Measure, split_rows

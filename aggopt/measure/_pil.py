@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.record_weights import multiply_by_weights
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.measure._pair import Pair
 from aggopt.measure._statistics import (
     centre_records,

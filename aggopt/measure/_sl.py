@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
 from aggopt.measure.registry import Comparison, Heading, Measure, describe_numbers_only

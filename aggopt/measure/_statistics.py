@@ -3,8 +3,7 @@
 import numpy as np
 
 from aggopt.core.record_weights import multiply_by_weights
-from aggopt.core.types import F64
-from aggopt.core.validation import Floats
+from aggopt.core.types import F64, Floats
 from aggopt.measure._pair import TOLERANCE, Pair
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Method, Registry
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.measure._pair import Pair
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types

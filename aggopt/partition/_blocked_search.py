@@ -9,8 +9,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.parallel import ThreadPool, ignore_progress
 from aggopt.core.record_weights import compute_plain_group_means, group_sse
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 from aggopt.partition._local_search.search import Cooling
 from aggopt.partition._local_search.setup import create_weights
 from aggopt.partition.neighbours import COPIES, RecordPlaces

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import F32, I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import F32, I64, Floats
 
 ROWS = 12  # summed in parallel, so that their number is fixed
 SAMPLE = 4000  # records that determine the directions, roughly

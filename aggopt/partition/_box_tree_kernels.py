@@ -9,8 +9,7 @@ import numpy as np
 
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.kernels import copy_into
-from aggopt.core.types import F32, I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import F32, I64, Floats
 from aggopt.partition._box_tree import (
     BRANCHING,
     LEAF,

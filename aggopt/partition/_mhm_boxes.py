@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Bool, Floats, Labels
 
 LEAF = 128  # records per box, at most
 

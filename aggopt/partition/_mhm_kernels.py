@@ -12,8 +12,7 @@ shortens the tour by more than rounding errors, so that the search ends.
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 from aggopt.partition._mhm_boxes import (
     MOVES,
     QUEUED,

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.types import I64, U64, AnyInt
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, U64, AnyInt, Floats, Labels
 
 SIGN = np.uint64(1 << 63)
 DIGIT = np.uint64(8)

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import F32
-from aggopt.core.validation import Floats
+from aggopt.core.types import F32, Floats
 
 BLOCK = 64  # points that share a bound: most blocks contain no candidate
 PART = 16  # of a block, tested at once

@@ -8,8 +8,7 @@ import numpy as np
 
 from aggopt.core.compiled import inlined, inner
 from aggopt.core.kernels import copy_into
-from aggopt.core.types import F32
-from aggopt.core.validation import Floats
+from aggopt.core.types import F32, Floats
 from aggopt.partition._screened_distances import BLOCK, PART, ROWS, Screen
 
 TILE = 8 * BLOCK  # distances that stay in the nearest cache while they are summed

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Progress, throttle
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Bool, Floats, Labels
 from aggopt.partition._unassigned_state import CHUNK, GROUPS, UNASSIGNED, Pool
 from aggopt.partition.shared.scaling import scale_to_unit
 

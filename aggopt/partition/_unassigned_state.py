@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 
 CHUNK = 30_000_000  # entries read between two checks for Ctrl-C: some 0.05 seconds
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 from aggopt.partition._unassigned_kernels import (
     add_to_sums,
     find_farthest,

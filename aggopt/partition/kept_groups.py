@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.types import Labels
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats, Labels
 from aggopt.encoding import Encoded
 from aggopt.partition._mdav import mdav
 from aggopt.partition.shared.evidence import certify_squares

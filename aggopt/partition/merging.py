@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggopt.core.deadline import Progress
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.partition import _screened_distances as screens
 from aggopt.partition._screened_distances import BLOCK
 from aggopt.partition._unassigned_state import CHUNK

@@ -10,8 +10,7 @@ import numpy as np
 
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.kernels import copy_into
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Bool, Floats
 from aggopt.partition._screened_distances import BLOCK, Screen
 from aggopt.partition._screened_distances_kernels import (
     LARGEST,

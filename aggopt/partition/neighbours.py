@@ -12,7 +12,7 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.parallel import ThreadPool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.partition import _unassigned_pool as unassigned
 from aggopt.partition.shared.scaling import (
     find_exponent,

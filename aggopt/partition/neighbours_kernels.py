@@ -4,8 +4,7 @@ import numpy as np
 
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.kernels import FIRST, SECOND, STEP, copy_into, draw_share
-from aggopt.core.types import F32, U64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import F32, U64, Bool, Floats, Labels
 from aggopt.partition._box_tree import Tree, create_workspace
 from aggopt.partition._box_tree_kernels import find_nearest_in_tree
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Floats, Labels
 from aggopt.partition._unassigned_state import CHUNK
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 
 
 class SplitState(NamedTuple):

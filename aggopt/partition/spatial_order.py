@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.deadline import Progress
 from aggopt.core.parallel import ThreadPool, ignore_progress
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 
 TURNS = 8  # after which an axis is nearly the principal one
 PIECES = 64  # of the work, distributed to threads

@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from aggopt.core.plural import plural
-from aggopt.core.types import F64, I64, Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import F64, I64, Bool, Floats
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy.requirement import Requirement
 

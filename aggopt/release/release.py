@@ -24,8 +24,7 @@ from aggopt.core.html import (
 from aggopt.core.not_pickled import NotPickled
 from aggopt.core.plural import plural
 from aggopt.core.randomness import BITS, draw_permutation
-from aggopt.core.types import F64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import F64, Bool, Floats, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.formats.registry import FORMATS, get_suffix, list_packages
 from aggopt.data.parsing.columns import to_floats

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.validation import Labels
+from aggopt.core.types import Labels
 from aggopt.partition._closeness_first import (
     compute_stratum_count,
     fit_count,

@@ -8,7 +8,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.highs_program import MODULES, HighsChoice, HighsProgram, HighsSolution
 from aggopt.core.record_weights import compute_plain_group_means
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition.shared.restricted_master import RestrictedMaster, require_highs
 from aggopt.privacy.distance import compute_starts

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import compute_plain_group_means
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.models import closeness_merge as model
 from aggopt.repair._problem import Problem
 

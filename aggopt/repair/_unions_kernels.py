@@ -3,8 +3,7 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.types import I64
-from aggopt.core.validation import Labels
+from aggopt.core.types import I64, Labels
 
 
 @compiled

@@ -15,7 +15,7 @@ from cvxpy.reductions import CvxAttr2Constr, Dcp2Cone, FlipObjective
 from cvxpy.reductions.solvers import defines
 
 from aggopt.core.deadline import compile_time
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import JobError
 from aggopt.solvers._linear_bound import (
     LinearProgram,

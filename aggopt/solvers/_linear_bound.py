@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 
 # more than the rounding of a few operations, with those that made the program's data
 EPS = 16 * float(np.finfo(float).eps)

@@ -27,7 +27,7 @@ from pyomo.opt.solver.shellcmd import SystemCallSolver
 
 from aggopt.core.deadline import compile_time
 from aggopt.core.stale_files import make_scratch_folder
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.solvers._linear_bound import prove_bound, solve_for_multipliers
 from aggopt.solvers._pyomo_program import (
     extract_pyomo_program,

@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import JobError
 from aggopt.solvers._linear_bound import LinearProgram
 from aggopt.solvers.termination import ProgramScale, Terms, scale

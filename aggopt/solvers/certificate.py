@@ -11,7 +11,7 @@ from aggopt.core.html import (
     render_html_table,
     truncate_names,
 )
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 
 PROVEN = 1e-6  # largest gap of a point that is called optimal
 PLAIN = 1e-3  # a choice with less of the largest distance to the bound is nearly best

@@ -12,7 +12,7 @@ from typing import Any
 
 from aggopt.core.deadline import LONGEST
 from aggopt.core.deferred_signals import reraise_interrupts
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.solvers import process_pool as _pool
 from aggopt.solvers.certificate import Answer, Claim, Status
 from aggopt.solvers.options import make_native_options

@@ -7,7 +7,7 @@ from typing import Any
 
 from aggopt.core.deadline import LONGEST
 from aggopt.core.html import HtmlFields
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import JobError
 from aggopt.solvers.certificate import Status
 from aggopt.solvers.options import make_native_options

@@ -24,8 +24,7 @@ from aggopt.algorithms.lagrangian.local_minima import (
 )
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Bool, Floats
 
 # Columns of `TwoLowest`, in addition to AT and LEVEL
 LEFT = 1

@@ -29,8 +29,7 @@ from aggopt.algorithms.lagrangian.local_minima import AT, LEVEL
 from aggopt.algorithms.lagrangian.program import Box, Separable, is_in_every_group
 from aggopt.algorithms.lagrangian.restore import restore_rows, scale_to_rows
 from aggopt.core.deadline import compile_time
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 
 
 class NodeOptimum(NamedTuple):

@@ -29,7 +29,7 @@ from aggopt.algorithms.lagrangian.local_minima import (
 )
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inlined, inner
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 
 NEGLIGIBLE = 36.0  # exp(-36) is below the last digit of 1
 

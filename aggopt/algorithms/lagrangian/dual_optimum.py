@@ -17,7 +17,7 @@ from aggopt.algorithms.lagrangian.local_minima import make_workspace
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.kernels import copy_into
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 
 COOLING = 0.1  # factor of T once g_T is maximal: fewer, larger steps cost more Newtons
 RIDGE = 1e-13  # relative: keeps a flat direction from being divided by 0

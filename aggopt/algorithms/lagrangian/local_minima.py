@@ -11,7 +11,7 @@ import numpy as np
 
 from aggopt.algorithms.lagrangian.program import Separable
 from aggopt.core.compiled import inlined, inner
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 
 Quartic = tuple[float, float, float, float, float]  # a_0..a_4
 

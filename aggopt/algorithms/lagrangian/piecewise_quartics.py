@@ -16,8 +16,7 @@ from functools import singledispatch
 import numpy as np
 
 from aggopt.algorithms.lagrangian.program import Separable
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Bool, Floats
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.models.shared.shift_data import Wishes
 

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 
 
 class Separable(NamedTuple):

@@ -7,8 +7,7 @@ import numpy as np
 from aggopt.algorithms.lagrangian.local_minima import evaluate_quartic
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 
 ROUNDS = 30  # Newton steps; a handful suffice unless groups reach ends of pieces
 EDGE = 1e-9  # standard deviations: a group this near an end is at the end

@@ -12,8 +12,7 @@ import numpy as np
 
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.kernels import copy_into
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Bool, Floats
 
 NEAR = 1e-12  # standard deviations: events no farther apart are one
 

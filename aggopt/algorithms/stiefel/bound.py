@@ -21,7 +21,7 @@ from aggopt.algorithms.lagrangian.program import Separable, compute_implied_box
 from aggopt.algorithms.stiefel.cost import CellCost
 from aggopt.algorithms.stiefel.manifold import AT_END
 from aggopt.core.deadline import Deadline
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.models.shared.joint_wishes import JointWishes
 
 EPS = 2.220446049250313e-16  # one unit in the last place of 1

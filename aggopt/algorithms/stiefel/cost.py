@@ -15,8 +15,7 @@ from aggopt.algorithms.lagrangian.piecewise_quartics import (
     compute_quartics,
 )
 from aggopt.algorithms.lagrangian.program import Box, Separable, compute_implied_box
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Bool, Floats
 from aggopt.models import p3m, p3m_joint
 from aggopt.models.shared.joint_wishes import JointWishes
 

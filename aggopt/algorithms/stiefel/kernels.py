@@ -17,8 +17,7 @@ from aggopt.algorithms.lagrangian.local_minima import (
 )
 from aggopt.algorithms.lagrangian.program import Box, Separable
 from aggopt.core.compiled import compiled, inlined
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 
 Quartic = tuple[float, float, float, float, float]  # coefficients, constant first
 

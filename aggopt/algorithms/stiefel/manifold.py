@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Bool, Floats
 from aggopt.models.shared.joint import Records, find_nearest_matrix
 
 PLAIN = 1e-13  # least eigenvalue, of the largest, of a Gram matrix that is trusted

@@ -27,8 +27,7 @@ from aggopt.data.parsing.entries import (
     read_tree,
 )
 from aggopt.errors import JobError, TableError, naming
-from aggopt.job import Privacy, Treatment
-from aggopt.job.roles import Roles
+from aggopt.job import Privacy, Roles, Treatment
 from aggopt.privacy import find_groups
 from aggopt.privacy.distance import Distance
 from aggopt.privacy.exact_order import Numbers

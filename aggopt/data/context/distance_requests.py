@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.aggregate.distance_requests import ByAttribute, Column, Relative, Wish
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.table import Table
 from aggopt.errors import JobError
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.core.plural import plural
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Floats, Labels
 from aggopt.encoding import Domain
 
 

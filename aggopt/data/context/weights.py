@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.plural import plural
 from aggopt.core.record_weights import check_weights, scale_to_mean_one, weight_of_each
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.data.table import Table
 from aggopt.errors import TableError, naming
 

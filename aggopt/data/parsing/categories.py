@@ -12,8 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.types import I64, Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Bool, Floats
 from aggopt.data.parsing.entries import Entry, read_tree
 from aggopt.data.restore_types import blank_entries, take_rows
 from aggopt.encoding import AttributeType, Domain

@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats
 from aggopt.errors import TableError
 
 

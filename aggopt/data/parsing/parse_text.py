@@ -12,8 +12,7 @@ from aggopt.data.parsing.infer_text_type import (
     strip_blanks,
 )
 from aggopt.errors import TableError
-from aggopt.job import AttributeSection, Input
-from aggopt.job.roles import Roles
+from aggopt.job import AttributeSection, Input, Roles
 
 
 def parse_table(

@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from aggopt.core.plural import plural
 from aggopt.errors import TableError, naming
-from aggopt.job import AttributeSection
-from aggopt.job.roles import Roles
+from aggopt.job import AttributeSection, Roles
 
 Code = float | str
 _KEY = b"aggopt.codebook"

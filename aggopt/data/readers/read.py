@@ -18,8 +18,7 @@ from aggopt.data.formats.registry import (
 from aggopt.data.parsing.parse_text import parse_table
 from aggopt.data.readers.codebook import apply_declared_types
 from aggopt.errors import TableError
-from aggopt.job import AttributeSection, Input
-from aggopt.job.roles import Roles
+from aggopt.job import AttributeSection, Input, Roles
 
 
 def read_file(

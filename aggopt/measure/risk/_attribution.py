@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.columns import code_entries, find_groups, iter_columns, read_labels
-from aggopt.core.types import I64, Labels
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats, Labels
 from aggopt.errors import TableError
 from aggopt.measure._interval import check_safety, is_within
 from aggopt.measure._pair import Attacker

@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from aggopt.core.columns import find_groups, read_labels
 from aggopt.core.record_weights import weight_of_each
-from aggopt.core.types import AnyInt
-from aggopt.core.validation import Floats
+from aggopt.core.types import AnyInt, Floats
 from aggopt.errors import TableError
 
 BY_SERIES = 10  # records from which on the series is short, and hyp2f1 may be nan

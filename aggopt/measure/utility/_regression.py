@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.record_weights import weight_of_each
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.measure.utility._frames import list_names, read_frames
 

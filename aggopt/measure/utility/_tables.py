@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from aggopt.core.columns import find_groups
 from aggopt.core.record_weights import weight_of_each
-from aggopt.core.types import Labels
-from aggopt.core.validation import Floats
+from aggopt.core.types import Floats, Labels
 from aggopt.errors import TableError, require_known
 from aggopt.measure.utility._frames import (
     get_numbers,

@@ -28,8 +28,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from aggopt.core.compiled import unrefcounted_inlined, unrefcounted_inner
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, Floats
 from aggopt.partition._local_search.state import LANES, Groups, Space, Weights
 from aggopt.partition.constraints import CLOSE, TABLED, Close, Diverse, Promise
 from aggopt.privacy.emd_kernels import sum_between

@@ -7,8 +7,7 @@ import numpy as np
 
 from aggopt.core.compiled import unrefcounted, unrefcounted_inlined, unrefcounted_inner
 from aggopt.core.kernels import copy_into, draw_below, draw_share
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, Floats, Labels
 from aggopt.partition._local_search.constraint_kernels import (
     NOBODY,
     choose_move_share,

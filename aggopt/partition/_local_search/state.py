@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from aggopt.core.types import I64, U64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I64, U64, Bool, Floats, Labels
 from aggopt.partition.constraints import Promise
 
 LANES = 4  # attributes that are summed in parallel

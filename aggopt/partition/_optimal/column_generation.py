@@ -9,8 +9,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.highs_program import HighsProgram
 from aggopt.core.record_weights import multiply_by_weights
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 from aggopt.models import set_partition as model
 from aggopt.partition._optimal.columns import (
     ColumnPool,

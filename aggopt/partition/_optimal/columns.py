@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.types import I32, I64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I32, I64, Bool, Floats, Labels
 
 CHUNK = 20_000  # groups that are evaluated at once
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.types import I32, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I32, Bool, Floats, Labels
 from aggopt.partition._optimal.columns import (
     Distances,
     GroupColumns,

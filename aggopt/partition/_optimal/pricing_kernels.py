@@ -24,8 +24,7 @@ import numpy as np
 
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.kernels import copy_into, sort_in_place
-from aggopt.core.types import I32, I64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import I32, I64, Bool, Floats, Labels
 from aggopt.partition._optimal.columns import (
     MEDOIDS,
     NODES,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline, Progress
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.partition._local_search.search import Collection, improve_labels
 from aggopt.partition._local_search.setup import create_weights
 from aggopt.partition._mdav import mdav_labels

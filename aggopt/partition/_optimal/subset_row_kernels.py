@@ -8,8 +8,7 @@ import numpy as np
 
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.kernels import copy_into, sort_in_place
-from aggopt.core.types import I32, I64
-from aggopt.core.validation import Floats
+from aggopt.core.types import I32, I64, Floats
 
 BROKEN = 1e-4  # least violation of a cut
 

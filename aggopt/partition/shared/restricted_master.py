@@ -3,8 +3,7 @@
 import numpy as np
 
 from aggopt.core.highs_program import MODULES, HighsProgram
-from aggopt.core.types import AnyInt
-from aggopt.core.validation import Floats
+from aggopt.core.types import AnyInt, Floats
 from aggopt.errors import SolverError
 from aggopt.solvers import SOLVERS
 from aggopt.solvers.separate_process import RemoteObject

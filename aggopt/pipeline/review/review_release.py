@@ -17,8 +17,7 @@ from aggopt.data.context.weights import read_sampling_weights, read_scaled_weigh
 from aggopt.data.readers.read import read_file, read_release_as_text
 from aggopt.data.table import Table
 from aggopt.errors import TableError
-from aggopt.job import AttributeSection, Input, Job
-from aggopt.job.roles import Roles
+from aggopt.job import AttributeSection, Input, Job, Roles
 from aggopt.measure import Assessment
 from aggopt.pipeline.finish.evaluate import (
     compare_originals,

@@ -18,8 +18,7 @@ from aggopt.core.types import Bool, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.parsing.infer_text_type import MISSING
 from aggopt.errors import TableError
-from aggopt.job import Job
-from aggopt.job.roles import Roles
+from aggopt.job import Job, Roles
 from aggopt.release.audit.changes import (
     NOT_THERE,
     Changes,

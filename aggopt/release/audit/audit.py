@@ -7,13 +7,11 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from aggopt.core.types import AnyInt
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import AnyInt, Floats, Labels
 from aggopt.data.context.confidential import read_confidential_attributes
 from aggopt.data.readers.read import read_release_as_text
 from aggopt.errors import PrivacyError, TableError
-from aggopt.job import AttributeSection, Job, Privacy
-from aggopt.job.roles import Roles
+from aggopt.job import AttributeSection, Job, Privacy, Roles
 from aggopt.partition.block_partition import require_cover
 from aggopt.privacy.dominance import Dominance
 from aggopt.release.audit.counts import Count, encode_entries

@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from aggopt.core.plural import is_or_are
-from aggopt.core.types import AnyInt
-from aggopt.core.validation import Labels
+from aggopt.core.types import AnyInt, Labels
 from aggopt.data.restore_types import to_plain_column
 
 

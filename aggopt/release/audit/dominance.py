@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool, Floats
 from aggopt.job import Job
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check

@@ -8,8 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.plural import plural
-from aggopt.core.types import I64, AnyInt, Bool, Labels
-from aggopt.core.validation import Floats
+from aggopt.core.types import I64, AnyInt, Bool, Floats, Labels
 from aggopt.release.audit.counts import combine_codes
 from aggopt.release.audit.unchanged import Grouped
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.data.context.rare_categories import (
     PublishedRareCategories,
     find_published_rare,

@@ -11,11 +11,9 @@ from typing import Any, TypeVar
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.types import AnyInt
-from aggopt.core.validation import Labels
+from aggopt.core.types import AnyInt, Labels
 from aggopt.data.context.confidential import Confidential, check_requirements
-from aggopt.job import AttributeSection, Privacy
-from aggopt.job.roles import Roles
+from aggopt.job import AttributeSection, Privacy, Roles
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.bounds import BoundsCheck, check_bounds

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from aggopt.core.equality import EqualByField
 from aggopt.core.record_weights import weight_of_each
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Floats, Labels
 from aggopt.data.parsing.entries import Moment, Values, make_entry_reader
 from aggopt.data.table import Table
 from aggopt.errors import TableError, naming

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.types import Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 
 Grouped = tuple[Sequence[int], Labels]  # attributes and the groups (n,) they share
 MANY = 0.5  # of the groups: above it members' own values are no chance, but a method

@@ -8,8 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.plural import join_names, plural
-from aggopt.core.types import AnyInt
-from aggopt.core.validation import Labels
+from aggopt.core.types import AnyInt, Labels
 from aggopt.release.audit.counts import Count, combine_codes
 
 NAMED = 6  # columns that a sentence lists by name

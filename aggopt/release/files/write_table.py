@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from aggopt.core.text_formats import format_json
-from aggopt.core.types import F64, Bool
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import F64, Bool, Floats, Labels
 from aggopt.data.formats.registry import WriteOptions, get_suffix, require_format
 from aggopt.data.readers.codebook import Codebook
 from aggopt.data.readers.read import read_file
