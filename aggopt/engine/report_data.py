@@ -25,7 +25,7 @@ from aggopt.job import Job
 from aggopt.pipeline.finish.evaluate import measure_if_varying
 from aggopt.pipeline.prepare.record_requests import read_requests
 from aggopt.pipeline.review.release_checks import require_equal_requirements
-from aggopt.pipeline.review.report_data import list_release_types
+from aggopt.pipeline.review.report_data import make_release_table
 from aggopt.pipeline.review.review_release import read_aligned
 from aggopt.pipeline.review.trusted_code import attach_trusted_code
 from aggopt.privacy.dominance import Dominance
@@ -89,7 +89,7 @@ def read_folder_report(
     return make_facts(
         stated,
         title=folder.name,
-        released=_table(rows, job)
+        released=make_release_table(rows, job)
         if comparison.released is None
         else comparison.released,
         original=comparison.original,
@@ -136,16 +136,6 @@ def _compared(
     if_varying = measure_if_varying(original, released, requests)
     return _Compared(
         original, released, None if if_varying is None else if_varying.to_dict()
-    )
-
-
-def _table(rows: pa.Table, job: Job) -> Table:
-    """Return the records of a release as a table, without the dropped columns."""
-    dropped = [name for name in job.dropped if name in rows.column_names]
-    released_roles = job.released_roles
-    types = list_release_types(job)
-    return Table.of(
-        rows.drop_columns(dropped), released_roles, types, missing=job.missing
     )
 
 

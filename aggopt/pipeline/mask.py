@@ -35,53 +35,9 @@ def mask(
     secret: str | None = None,
     trust: Iterable[str | Path] = (),
 ) -> Release:
-    """Return the audited release of `data`.
+    """Return the audited release of a table, or of a file that fits memory.
 
-    Parameters
-    ----------
-    data
-        A pandas, Polars or PyArrow table, a two-dimensional NumPy array (its columns
-        are called "0", "1", ...), or the path of a file (docs/files.md).
-    job
-        What to mask and how: a `Job`, or the path of a TOML file.
-    progress
-        Called with the name of the step and the share of it that is done.
-    secret
-        The secret of a release to repeat (as `aggopt.repeat` does).  It determines the
-        margins and the order.  Drawn when omitted.
-    trust
-        Files of code that the job may name.  They can read the originals, and run with
-        your rights.  No other file that the job names is run.
-
-    Returns
-    -------
-    Release
-        `release.table` is the masked table, of the type of `data`;
-        `release.write("masked.csv")` writes it with manifest and private key.
-
-    Raises
-    ------
-    TableError, JobError, InfeasibleInputError
-        The input cannot be used; found before any work starts.
-    UntrustedCodeError
-        The job names a file of code that is not trusted, or changed since.
-    SolverError
-        The solver is missing, or found nothing for an attribute.
-    PrivacyError
-        The audit of the masked values found less than the job requires, or more is lost
-        than it allows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import aggopt
-    >>> people = pd.DataFrame({"name": list("abcdef"), "age": [20, 21, 22, 60, 61, 65]})
-    >>> roles = {"identifier": ["name"], "quasi-identifier": ["age"]}
-    >>> release = aggopt.mask(people, aggopt.Job(roles=roles, privacy={"k": 3}))
-    >>> release.table["age"].tolist()
-    [21.0, 21.0, 21.0, 62.0, 62.0, 62.0]
-    >>> release.audit.smallest
-    3
+    Parameters and errors are those of `aggopt.mask`.
     """
     on_progress = read_progress(progress)
     job = load_job(job, trust)

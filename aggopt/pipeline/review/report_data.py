@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv
 
 from aggopt.core.types import F64, Labels
@@ -102,17 +103,23 @@ def _read_tables(
     if original is not None:
         return _read_both(files, job, original)
     require_countable(job)
-    released_roles = job.released_roles
-    types = list_release_types(job)
-    data = read_file(files.table, released_roles, job.released_input, types)
-    dropped = [name for name in job.dropped if name in data.column_names]
-    table = Table.of(
-        data.drop_columns(dropped), released_roles, types, missing=job.missing
+    types = _list_release_types(job)
+    data = read_file(files.table, job.released_roles, job.released_input, types)
+    return _OrderedTables(make_release_table(data, job), None, None, None, None)
+
+
+def make_release_table(rows: pa.Table, job: Job) -> Table:
+    """Return the records of a release as a table, without the dropped columns."""
+    dropped = [name for name in job.dropped if name in rows.column_names]
+    return Table.of(
+        rows.drop_columns(dropped),
+        job.released_roles,
+        _list_release_types(job),
+        missing=job.missing,
     )
-    return _OrderedTables(table, None, None, None, None)
 
 
-def list_release_types(job: Job) -> dict[str, AttributeSection]:
+def _list_release_types(job: Job) -> dict[str, AttributeSection]:
     """Return the attribute sections of a job, as far as they apply to a release."""
     return {n: NAMES if _has_levels(a) else a for n, a in job.attributes.items()}
 
