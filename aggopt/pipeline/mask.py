@@ -78,9 +78,8 @@ def _make_release(
     released = evaluation.released
     audit = evaluation.audit
     measures = evaluation.measures
-    published = evaluation.originals.after
     wave = count_changes_as_written(partitioned, released)
-    after = partitioned.of_numbers(published)
+    after = partitioned.of_numbers(evaluation.originals.after)
     drift = measure_drifts(partitioned, partitioned.of_numbers(masked.values), after)
     notes = collect_notes(partitioned, masked, evaluation, drift, wave)
     return Release(

@@ -51,14 +51,13 @@ def certify_choice(
     if (status.is_open or status is Status.UNANSWERED) and near:
         status = Status.OPTIMAL
     proven = None if bound is None else min(bound, objective) / unit
-    by = answer.solver
     relative = None if size is None or bound is None else size / unit
     return Certificate(
         status,
         objective / unit,
         proven,
         missed,
-        by,
+        answer.solver,
         seconds,
         iterations=answer.iterations,
         size=relative,

@@ -244,10 +244,8 @@ def _choose_categories(
     base = solve_choice(plain, time_limit)
     if base.reading is None:
         picked = candidates.losses.argmin(axis=1)
-        frequency_model = frequencies.MODEL
-        unit = candidates.unit
         return picked, certify_choice(
-            frequency_model, plain, picked, base, unit, clock.spent
+            frequencies.MODEL, plain, picked, base, candidates.unit, clock.spent
         )
     distances, insisted, budget = wishes
     loss = frequencies.objective(plain, frequencies.point(plain, base.reading))

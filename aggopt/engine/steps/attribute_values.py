@@ -88,8 +88,7 @@ def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
 def list_missing_attributes(job: Job) -> frozenset[str]:
     """Return the quasi-identifiers that may lack values and have no level for that."""
     names = job.roles.quasi_identifier
-    policy = job.missing.policy
-    return list_attributes_kept_missing(names, job.attributes, policy)
+    return list_attributes_kept_missing(names, job.attributes, job.missing.policy)
 
 
 def _list_types(schema: pa.Schema, job: Job) -> Types:

@@ -71,10 +71,9 @@ def partition_block(number: int, config: BlockState) -> int:
     """Partition a block; write its groups and their sums; return how many there are."""
     rows, _ = read_block(number, config)
     job = config.job
-    scale = config.scale
     table = read_checked_table(rows, config)
     X = table.matrix()
-    records = compute_coordinates(X, config, scale)
+    records = compute_coordinates(X, config, config.scale)
     labels, is_kept = partition_table_of_block(table, records, config)
     weights = scale_weights(read_weights(table), config)
     sizes = count_observed(is_kept, labels, weights)

@@ -111,8 +111,7 @@ def _read_strata(path: Path | None) -> TableStrata:
 
 def _count_coordinates(config: LeafState) -> int:
     """Return the number of coordinates of a record."""
-    names = config.job.roles.quasi_identifier
-    nothing = np.zeros((0, len(names)))
+    nothing = np.zeros((0, len(config.job.roles.quasi_identifier)))
     return int(compute_block_coordinates(nothing, config, config.scale).shape[1])
 
 

@@ -73,8 +73,7 @@ def make_margin_arguments(
     requests = partitioned.asked["delta"] if delta is None else delta
     steps = _find_steps(partitioned, shifting, requests)
     labels = partitioned.labels_of_numbers
-    secret = partitioned.secret
-    wider = add_margins(requests, labels, shifting, secret, steps)
+    wider = add_margins(requests, labels, shifting, partitioned.secret, steps)
     if shifting.two_sided and shifting.margin != 0:
         require_agreement(
             partitioned.names,

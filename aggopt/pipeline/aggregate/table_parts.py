@@ -145,8 +145,7 @@ def make_bound_arguments(partitioned: PartitionedTable) -> dict[str, Any]:
     standardised in each stratum, it gets none.
     """
     job = partitioned.job
-    names = partitioned.names
-    bounds = read_bounds(partitioned.table, job, names)
+    bounds = read_bounds(partitioned.table, job, partitioned.names)
     is_user_model = isinstance(job.aggregation, ByModel)
     if not bounds.are_set or (
         is_user_model

@@ -328,10 +328,9 @@ def _list_equal_group_notes(
 
 def _find_time_steps(partitioned: PartitionedTable) -> dict[str, int]:
     """Return the step of each attribute of dates or times of a table."""
-    clocks = partitioned.table.clocks
     output = partitioned.job.output
     spreads = Scale.of(partitioned.X).spread
-    return find_time_steps(clocks, partitioned.names, spreads, output)
+    return find_time_steps(partitioned.table.clocks, partitioned.names, spreads, output)
 
 
 def _count_most_frequent(values: Floats) -> int:

@@ -196,10 +196,8 @@ def _partition_by_policy(
     blocks: tuple[Block, ...]
     if strata is not None:
         encoded = cast(Encoded, prepared.records)  # as of any table with strata
-        k = job.privacy.k
-        jobs = job.strata.jobs
         blocks = partition_within_strata(
-            encoded, strata, columns, k, partitioner, names, jobs
+            encoded, strata, columns, job.privacy.k, partitioner, names, job.strata.jobs
         )
     else:
         blocks = partition_blocks(
