@@ -24,54 +24,26 @@ from aggopt.engine.state.group_sums import GroupSums, PublishedSums
 from aggopt.engine.state.run_state import BlockState, LeafState, RunState
 from aggopt.engine.state.shuffle import run_second_step
 from aggopt.engine.state.split_tree import PER_LEAF, SplitTree, count_tree_levels
-from aggopt.engine.steps.attribute_values import (
-    add_clocks,
-    add_levels,
-    add_weighted_levels,
-    find_categories,
-    find_dates,
-    make_empty_table,
-)
-from aggopt.engine.steps.block import add_originals, make_part_shuffle
-from aggopt.engine.steps.describe import (
-    compute_block_coordinates,
-    compute_covariance,
-    make_leaf_shuffle,
-    read_summary,
-)
-from aggopt.engine.steps.feasible_blocks import (
-    add_published_moments,
-    choose_buckets,
-    merge_infeasible_blocks,
+from aggopt.engine.steps import (
+    attribute_values,
+    block,
+    describe,
+    feasible_blocks,
+    number_programs,
+    write,
 )
 from aggopt.engine.steps.global_confidential import collect_global_values
 from aggopt.engine.steps.merge_small_strata import add_merged_strata
-from aggopt.engine.steps.number_programs import (
-    solve_category_programs,
-    solve_number_programs,
-)
 from aggopt.engine.steps.strata import merge_strata_counts
 from aggopt.engine.steps.weights import add_merging_for_dominance, compute_mean_weight
-from aggopt.engine.steps.write import choose_file_count, make_place_shuffle
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.engine.storage.scratch_files import remove_steps, save_state
+from aggopt.engine.validate import output_folders, values
 from aggopt.engine.validate.input_files import require_records, require_supported_schema
-from aggopt.engine.validate.output_folders import (
-    require_all,
-    require_alone,
-    require_keys,
-    require_new,
-    require_no_file,
-    require_unchanged,
-)
 from aggopt.engine.validate.supported_settings import (
     PARTITION,
     require_keepable_requirements,
     require_supported_job,
-)
-from aggopt.engine.validate.values import (
-    require_feasible_bounds,
-    require_numbers_with_bounds,
 )
 from aggopt.job import Job, Recommended
 from aggopt.release.audit.audit import Audit
@@ -102,26 +74,32 @@ def mask_parts(
     require_supported_schema(parts.schema, job)
     require_records(parts.records, job.privacy.k)
     private = make_private_path(out)
-    require_no_file(out)
-    require_new(out, *() if job.engine.resume else (private,))
+    output_folders.require_no_file(out)
+    output_folders.require_new(out, *() if job.engine.resume else (private,))
     require_resources(parts, job, out)
     began = compile_time.now()
     with stage_run(out, job, parts, secret) as staged:
         carrier.require_seen([*parts.folders, *staged.folders])
-        require_new(private)  # one that this run had named is taken back by now
+        output_folders.require_new(
+            private
+        )  # one that this run had named is taken back by now
         config = _make_run_state(parts, job, staged, reasons)
         run = _Run(carrier, on_progress, staged.journal)
         config = _add_levels(run, _add_strata(run, config), parts.schema)
         require_fitting_memory(parts, job, config.levels, begun=True)
         blocks, groups = _partition_parts(run, config, parts.schema)
-        blocks, ends = solve_number_programs(run.each, blocks, groups, parts.schema)
-        chosen = solve_category_programs(run.each, blocks)
+        blocks, ends = number_programs.solve_number_programs(
+            run.each, blocks, groups, parts.schema
+        )
+        chosen = number_programs.solve_category_programs(run.each, blocks)
         blocks, figures = _publish_blocks(run, blocks, groups.there)
         files, audit = _recount_files(run, blocks, groups.n)
         audit.require()
-        require_unchanged(files, run.anew("hash", config.parts, blocks))
-        require_alone(config.public, [file["file"] for file in files])
-        require_keys([config.key(number) for number in range(config.parts)])
+        output_folders.require_unchanged(files, run.anew("hash", config.parts, blocks))
+        output_folders.require_alone(config.public, [file["file"] for file in files])
+        output_folders.require_keys(
+            [config.key(number) for number in range(config.parts)]
+        )
         seconds = compile_time.now() - began
         of_categories = CategoryProofs.of(blocks, chosen)
         proofs = FolderCertificates(
@@ -178,12 +156,12 @@ def _make_run_state(
         work=work,
         public=public,
         private=private,
-        parts=choose_file_count(n),
+        parts=write.choose_file_count(n),
         secret=staged.secret,
         rate=min(1.0, PER_LEAF * leaves / n),
         reasons=(*reasons, *staged.notes),
-        categories=find_categories(parts.schema, job),
-        dates=find_dates(parts.schema, job),
+        categories=attribute_values.find_categories(parts.schema, job),
+        dates=attribute_values.find_dates(parts.schema, job),
     )
 
 
@@ -210,8 +188,10 @@ def _add_levels(run: _Run, config: RunState, schema: pa.Schema) -> RunState:
         run.each("levels", len(config.pieces), config)
     if config.dates:
         run.each("dates", len(config.pieces), config)
-    levels = add_levels(add_clocks(config), schema)
-    require_numbers_with_bounds(make_empty_table(schema, levels), levels.job)
+    levels = attribute_values.add_levels(attribute_values.add_clocks(config), schema)
+    values.require_numbers_with_bounds(
+        attribute_values.make_empty_table(schema, levels), levels.job
+    )
     return levels
 
 
@@ -222,26 +202,32 @@ def _partition_parts(
     n = sum(run.each("describe", len(config.pieces), config))
     described = config.all("described", len(config.pieces))
     mean = compute_mean_weight(described, n, config.job)
-    config = add_weighted_levels(replace(config, mean_weight=mean))
-    moments, sample = read_summary(config)
+    config = attribute_values.add_weighted_levels(replace(config, mean_weight=mean))
+    moments, sample = describe.read_summary(config)
     scale = moments.scale
-    table = make_empty_table(schema, config)
-    require_feasible_bounds(table, config.job, scale, moments.n)
-    Z = compute_block_coordinates(sample, config, scale)
+    table = attribute_values.make_empty_table(schema, config)
+    values.require_feasible_bounds(table, config.job, scale, moments.n)
+    Z = describe.compute_block_coordinates(sample, config, scale)
     tree = SplitTree.of(Z, count_tree_levels(n, config.job.engine.block))
     config = replace(
         config, whole=collect_global_values("described", len(config.pieces), config)
     )
-    cut = choose_buckets(LeafState(**vars(config), scale=scale, tree=tree))
+    cut = feasible_blocks.choose_buckets(
+        LeafState(**vars(config), scale=scale, tree=tree)
+    )
     cut = add_merged_strata(run.each, cut)
     scattered = run.each("scatter", len(cut.pieces), cut)
-    spread = make_leaf_shuffle(cut)
+    spread = describe.make_leaf_shuffle(cut)
     cut, sizes = run_second_step(run.each, spread, scattered, cut)
-    blocks = merge_infeasible_blocks(run.each, sizes, spread, cut)
+    blocks = feasible_blocks.merge_infeasible_blocks(run.each, sizes, spread, cut)
     block_state = BlockState(**vars(cut), blocks=blocks)
     counts = run.each("group", len(block_state.blocks), block_state)
-    block_state = add_published_moments(replace(block_state, counts=tuple(counts)), n)
-    return block_state, GroupSums.of(block_state, n, compute_covariance(moments, scale))
+    block_state = feasible_blocks.add_published_moments(
+        replace(block_state, counts=tuple(counts)), n
+    )
+    return block_state, GroupSums.of(
+        block_state, n, describe.compute_covariance(moments, scale)
+    )
 
 
 def _publish_blocks(
@@ -250,7 +236,9 @@ def _publish_blocks(
     """Return the places of the published records, and sums over the present values."""
     sizes = run.each("publish", len(config.blocks), config)
     remove_steps(config.work, "scattered", "scattered-again")
-    config, _ = run_second_step(run.each, make_part_shuffle(config), sizes, config)
+    config, _ = run_second_step(
+        run.each, block.make_part_shuffle(config), sizes, config
+    )
     return config, PublishedSums.of(config, counts)
 
 
@@ -261,8 +249,10 @@ def _recount_files(
     written = run.each("write", config.parts, config)
     remove_steps(config.work, "published", "published-again")
     sizes = run.each("sort", config.parts, config)
-    require_all(sum(map(sum, sizes)), n)
-    config, _ = run_second_step(run.each, make_place_shuffle(config), sizes, config)
+    output_folders.require_all(sum(map(sum, sizes)), n)
+    config, _ = run_second_step(
+        run.each, write.make_place_shuffle(config), sizes, config
+    )
     config = replace(
         config, whole=collect_global_values("sorted", config.parts, config)
     )
@@ -273,7 +263,7 @@ def _recount_files(
     ]
     job = config.job
     audit = merge_audits(partial_audits, job.roles, job.privacy, job.dropped)
-    audit = add_originals(audit, config)
+    audit = block.add_originals(audit, config)
     files = [
         {"file": config.part(number).name, "records": records, "sha256": digest}
         for number, (records, digest) in enumerate(written)

@@ -11,50 +11,39 @@ from typing import Any
 
 from aggopt.core.memory import is_lack_of_memory
 from aggopt.engine.state.shuffle import AGAIN, shuffle_region
-from aggopt.engine.steps.attribute_values import count_dates, count_levels
-from aggopt.engine.steps.block import partition_block, publish_block
+from aggopt.engine.steps import (
+    attribute_values,
+    block,
+    describe,
+    number_programs,
+    write,
+)
 from aggopt.engine.steps.categories import choose_category
-from aggopt.engine.steps.describe import describe_part, scatter_part
 from aggopt.engine.steps.feasible_blocks import check_feasible
 from aggopt.engine.steps.merge_small_strata import sum_stratum_centres
-from aggopt.engine.steps.number_programs import (
-    solve_attribute,
-    solve_bounded_means,
-    write_programs,
-)
 from aggopt.engine.steps.strata import count_part_strata
-from aggopt.engine.steps.write import (
-    count_place,
-    hash_file,
-    sort_equal_records,
-    write_part,
-)
-from aggopt.engine.storage.scratch_files import (
-    StoppedError,
-    load_state,
-    write_progress_in,
-)
+from aggopt.engine.storage import scratch_files
 from aggopt.errors import AggoptError, DefectError, EngineError
 from aggopt.partition.shared.result import INTERRUPTED
 
 TASKS: dict[str, Callable[[int, Any], Any]] = {
     "strata": count_part_strata,
-    "levels": count_levels,
-    "dates": count_dates,
-    "describe": describe_part,
+    "levels": attribute_values.count_levels,
+    "dates": attribute_values.count_dates,
+    "describe": describe.describe_part,
     "centre": sum_stratum_centres,
-    "scatter": scatter_part,
+    "scatter": describe.scatter_part,
     "keep": check_feasible,
-    "group": partition_block,
-    "state": write_programs,
-    "solve": solve_attribute,
-    "draw in": solve_bounded_means,
+    "group": block.partition_block,
+    "state": number_programs.write_programs,
+    "solve": number_programs.solve_attribute,
+    "draw in": number_programs.solve_bounded_means,
     "choose": choose_category,
-    "publish": publish_block,
-    "write": write_part,
-    "sort": sort_equal_records,
-    "recount": count_place,
-    "hash": hash_file,
+    "publish": block.publish_block,
+    "write": write.write_part,
+    "sort": write.sort_equal_records,
+    "recount": write.count_place,
+    "hash": write.hash_file,
     **{again: partial(shuffle_region, step) for step, again in AGAIN.items()},
 }
 ROUNDS = " 0123456789"  # behind the name of a step that is done more than once
@@ -71,9 +60,9 @@ def run_task(step: str, number: int, path: Path) -> Any:
         As the step; of an error of another kind, type and line only.
     """
     try:
-        with write_progress_in(path.parent, number), _raise_interrupts():
-            return TASKS[step.rstrip(ROUNDS)](number, load_state(path))
-    except (AggoptError, StoppedError, KeyboardInterrupt):
+        with scratch_files.write_progress_in(path.parent, number), _raise_interrupts():
+            return TASKS[step.rstrip(ROUNDS)](number, scratch_files.load_state(path))
+    except (AggoptError, scratch_files.StoppedError, KeyboardInterrupt):
         raise
     except Exception as error:
         failed = _make_error_without_values(step, number, error)

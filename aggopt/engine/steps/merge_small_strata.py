@@ -20,12 +20,7 @@ from aggopt.engine.steps.describe import (
     read_summary,
 )
 from aggopt.engine.steps.strata import TableStrata
-from aggopt.engine.storage.scratch_files import (
-    load_state,
-    save_arrays,
-    save_state,
-    sum_arrays,
-)
+from aggopt.engine.storage import scratch_files
 from aggopt.engine.validate.values import require_few_centres
 from aggopt.job import Job
 
@@ -42,14 +37,16 @@ def add_merged_strata(run_step: Each, config: LeafState) -> LeafState:
     """
     if config.strata is None:
         return config
-    table_strata: TableStrata = load_state(config.strata)
+    table_strata: TableStrata = scratch_files.load_state(config.strata)
     if (table_strata.sizes >= config.job.privacy.k).all():
         return config
     require_few_centres(len(table_strata.sizes), _count_coordinates(config))
     run_step("centre", len(config.pieces), _drop_weights(config))
-    sums: Floats = sum_arrays(config.all("centred", len(config.pieces)), "sums")["sums"]
+    sums: Floats = scratch_files.sum_arrays(
+        config.all("centred", len(config.pieces)), "sums"
+    )["sums"]
     to = config.work / "of-strata-merged"
-    save_state(
+    scratch_files.save_state(
         to, _merge_strata(table_strata, sums / table_strata.sizes[:, None], config.job)
     )
     return replace(config, strata=to)
@@ -84,7 +81,7 @@ def sum_stratum_centres(number: int, config: LeafState) -> int:
         Z = compute_block_coordinates(X[part], config, config.scale)
         for j, z in enumerate(Z.T):
             sums[:, j] += np.bincount(stratum_of_row[part], z, count)
-    save_arrays(config.at("centred", number), sums=sums)
+    scratch_files.save_arrays(config.at("centred", number), sums=sums)
     return count
 
 
@@ -105,7 +102,7 @@ def set_published_strata(out: pa.Table, rows: pa.Table, config: RunState) -> pa.
 
 
 def _read_strata(path: Path | None) -> TableStrata:
-    table_strata: TableStrata = load_state(path)
+    table_strata: TableStrata = scratch_files.load_state(path)
     return table_strata
 
 

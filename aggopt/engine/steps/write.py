@@ -18,16 +18,8 @@ from aggopt.engine.steps.global_confidential import (
     count_confidential_values,
     read_confidential_of_part,
 )
+from aggopt.engine.storage import scratch_files
 from aggopt.engine.storage.input_parts import count_records_before
-from aggopt.engine.storage.scratch_files import (
-    append_column,
-    decode_dictionaries,
-    load_arrays,
-    read_sources,
-    save_arrays,
-    split_last_column,
-    write_atomically,
-)
 from aggopt.release.audit.dominance import make_dominance_requirements
 from aggopt.release.audit.partial_audit import Combinations, PartialAudit, audit_part
 from aggopt.release.files.staging import compute_sha256, read_umask
@@ -43,25 +35,27 @@ def choose_file_count(n: int) -> int:
 
 def write_part(number: int, config: BlockState) -> tuple[int, str]:
     """Write a file of the release, and its key; return records and SHA-256."""
-    sources = read_sources(
+    sources = scratch_files.read_sources(
         make_part_shuffle(config).sources([number], config), config.at
     )
-    rows, place = split_last_column(sources)
-    rows, group = split_last_column(rows)
-    rows, numbers = split_last_column(rows)
+    rows, place = scratch_files.split_last_column(sources)
+    rows, group = scratch_files.split_last_column(rows)
+    rows, numbers = scratch_files.split_last_column(rows)
     order = np.lexsort((numbers, place.view(np.uint64)))
     rows, weights_of_rows = weights.remove_weights(rows, config)
     if weights_of_rows is not None:
-        save_arrays(config.at("weights", number), each=weights_of_rows[order])
+        scratch_files.save_arrays(
+            config.at("weights", number), each=weights_of_rows[order]
+        )
     public = rows.take(pa.array(order))
     to = config.part(number)
     stage = config.public.parent
-    write_atomically(
+    scratch_files.write_atomically(
         to, lambda aside: write_table(aside, public, config.job, {}), stage
     )
     to.chmod(0o666 & ~read_umask())
     key = _read_key(numbers[order], group[order], config)
-    write_atomically(
+    scratch_files.write_atomically(
         config.key(number), lambda aside: pq.write_table(key, aside), stage
     )
     return len(rows), compute_sha256(to)
@@ -92,8 +86,10 @@ def sort_equal_records(number: int, config: RunState) -> list[int]:
     bucket = (mixed >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     count_confidential_values(rows, "sorted", number, config)
     if job.roles.weight:  # those of the table that was masked, in the file's order
-        for weights_of_column in load_arrays(config.at("weights", number))["each"].T:
-            rows = append_column(rows, weights_of_column)
+        for weights_of_column in scratch_files.load_arrays(
+            config.at("weights", number)
+        )["each"].T:
+            rows = scratch_files.append_column(rows, weights_of_column)
     to = config.at("sorted", number)
     return make_place_shuffle(config).write(to, rows, bucket.astype(np.int64))
 
@@ -103,7 +99,7 @@ def hash_rows(rows: pa.Table) -> npt.NDArray[np.uint64]:
 
     A column then has one type, whether other values of it are missing or not.
     """
-    alike = decode_dictionaries(rows)
+    alike = scratch_files.decode_dictionaries(rows)
     for place, field in enumerate(alike.schema):
         column = alike.column(place)
         if pa.types.is_boolean(field.type):
@@ -124,7 +120,9 @@ def make_place_shuffle(config: RunState) -> Shuffle:
 
 def count_place(number: int, config: RunState) -> PartialAudit | None:
     """Count the records of one place; none equals a record of another place."""
-    rows = read_sources(make_place_shuffle(config).sources([number], config), config.at)
+    rows = scratch_files.read_sources(
+        make_place_shuffle(config).sources([number], config), config.at
+    )
     if not len(rows):
         return None
     job = config.job
