@@ -13,13 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.core.plural import plural
-from aggopt.data.parsing.infer_text_type import (
-    MISSING,
-    PLAIN,
-    Spelling,
-    spell_numbers,
-    strip_blanks,
-)
+from aggopt.data.parsing import infer_text_type
 from aggopt.data.parsing.number_style import NumberStyle
 from aggopt.data.parsing.parse_text import find_declared_types
 from aggopt.data.readers.column_profile import NUMBERS, TEXT, TRUTH, WHOLE
@@ -170,7 +164,7 @@ class ColumnText:
         Number of entries that are numbers by the other decimal point only.
     """
 
-    spelling: Spelling = field(default_factory=Spelling)
+    spelling: infer_text_type.Spelling = field(default_factory=infer_text_type.Spelling)
     style: NumberStyle = field(default_factory=NumberStyle)
     plain: bool = True
     bare: bool = True
@@ -181,10 +175,10 @@ class ColumnText:
     @classmethod
     def of(cls, column: pa.ChunkedArray, input_section: Input) -> "ColumnText":
         """Return the spelling of a column of text."""
-        spelling = Spelling.of(column, input_section)
+        spelling = infer_text_type.Spelling.of(column, input_section)
         trimmed = pc.utf8_trim_whitespace(column)
-        is_blank = strip_blanks(column).drop_null()
-        is_missing = pc.is_in(trimmed, pa.array(MISSING))
+        is_blank = infer_text_type.strip_blanks(column).drop_null()
+        is_missing = pc.is_in(trimmed, pa.array(infer_text_type.MISSING))
         absent = trimmed.filter(is_missing)
         same = pc.equal(column, trimmed)
         return cls(
@@ -192,7 +186,7 @@ class ColumnText:
             NumberStyle()
             if spelling.words
             else NumberStyle.of(is_blank, input_section.decimal),
-            _is_all(pc.match_substring_regex(is_blank, PLAIN)),
+            _is_all(pc.match_substring_regex(is_blank, infer_text_type.PLAIN)),
             _is_all(same),
             _is_all(pc.or_(same, is_missing)),
             frozenset(pc.unique(absent).to_pylist()),
@@ -239,7 +233,9 @@ def _count_other_point(entries: pa.ChunkedArray, input_section: Input) -> int:
         update={"decimal": find_other_point(input_section.decimal)}
     )
     have_it = entries.filter(pc.match_substring(entries, other.decimal))
-    return int(pc.sum(spell_numbers(have_it, other), min_count=0).as_py())
+    return int(
+        pc.sum(infer_text_type.spell_numbers(have_it, other), min_count=0).as_py()
+    )
 
 
 def _is_all(which: pa.ChunkedArray) -> bool:
@@ -353,7 +349,7 @@ def _list_declared_types(
 
 def _list_spelled_numbers(
     columns_by_name: Mapping[str, ColumnText], names: Collection[str]
-) -> dict[str, Spelling]:
+) -> dict[str, infer_text_type.Spelling]:
     return {
         name: text.spelling for name, text in columns_by_name.items() if name in names
     }

@@ -9,12 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aggopt.core import regular_files
 from aggopt.core.column_names import check_header
-from aggopt.core.regular_files import (
-    explain_unreadable,
-    partition_values,
-    require_regular,
-)
 from aggopt.data.formats.csv import read_csv_shape, read_text_blocks
 from aggopt.data.formats.csv_check import UTF_8, CsvShape
 from aggopt.data.readers.csv_dialect import find_separator
@@ -309,7 +305,7 @@ def _read_partitions(
     result = [
         {
             name: value
-            for name, value in partition_values(path).items()
+            for name, value in regular_files.partition_values(path).items()
             if name not in names
         }
         for path in paths
@@ -334,9 +330,9 @@ def _append_partition(block: pa.Table, partition: Mapping[str, str]) -> pa.Table
 
 
 def _read_shape(path: Path, input_section: Input) -> CsvShape:
-    require_regular(path)
+    regular_files.require_regular(path)
     try:
         return read_csv_shape(path, input_section)
     except OSError as error:
         fix = "check that it may be read and is what its ending says."
-        raise explain_unreadable(path, error, fix=fix) from None
+        raise regular_files.explain_unreadable(path, error, fix=fix) from None

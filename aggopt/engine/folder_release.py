@@ -5,14 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.html import (
-    render_html_lines,
-    render_html_list,
-    render_html_seal,
-    render_html_section,
-    render_html_table,
-    render_text_table,
-)
+from aggopt.core import html
 from aggopt.core.plural import plural
 from aggopt.engine.certificates import GROUPS, FolderCertificates
 from aggopt.engine.runs.journal import PACKAGES
@@ -99,17 +92,19 @@ class FolderRelease:
 
     def __repr__(self) -> str:
         """Return verdict and certificates."""
-        solved = render_text_table(HEADER, make_certificate_rows(self.certificates))
+        solved = html.render_text_table(
+            HEADER, make_certificate_rows(self.certificates)
+        )
         return "\n\n".join([str(self.audit), solved, f"In {self.path}."])
 
     def _repr_html_(self) -> str:
         """Return verdict, certificates and notes for a notebook."""
-        return render_html_section(
+        return html.render_html_section(
             "Release",
-            render_html_seal(self.audit.seal.state, self.audit.seal.heading),
-            render_html_lines(str(self.audit)),
-            render_html_table(HEADER, make_certificate_rows(self.certificates)),
-            render_html_list(self.notes),
+            html.render_html_seal(self.audit.seal.state, self.audit.seal.heading),
+            html.render_html_lines(str(self.audit)),
+            html.render_html_table(HEADER, make_certificate_rows(self.certificates)),
+            html.render_html_list(self.notes),
         )
 
 

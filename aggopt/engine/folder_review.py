@@ -18,11 +18,7 @@ from aggopt.data.readers.read import read_file, read_release_as_text
 from aggopt.data.table import Table
 from aggopt.engine.runs.journal import make_private_path
 from aggopt.engine.storage.input_parts import InputFolder, count_records_before
-from aggopt.engine.validate.output_folders import (
-    MANIFEST,
-    require_as_written,
-    require_described,
-)
+from aggopt.engine.validate import output_folders
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input, Job, Roles
 from aggopt.pipeline.review.review_release import ReleaseSource, TwoFiles, read_pair
@@ -110,7 +106,7 @@ class TwoFolders:
 
     @property
     def _manifest(self) -> Path:
-        return self._key_folder / MANIFEST
+        return self._key_folder / output_folders.MANIFEST
 
     def tables(self, job: Job) -> tuple[Table, Table]:
         """Return the original and the release, each in its own order.
@@ -172,7 +168,7 @@ class TwoFolders:
 
     def _require_turn(self) -> None:
         """Refuse a release in the place of the table that it was made from."""
-        swapped = make_private_path(self.original) / MANIFEST
+        swapped = make_private_path(self.original) / output_folders.MANIFEST
         if swapped.exists() and not self._manifest.exists():
             raise TableError(
                 f"{self.original} is a release: {swapped} says how it was made.",
@@ -204,8 +200,8 @@ class TwoFolders:
                 fix="put it there, name its folder (--private), or pass --same-order "
                 "if the two tables have the same record order.",
             )
-        require_as_written(self._manifest)
-        require_described(self._folder, self._manifest)
+        output_folders.require_as_written(self._manifest)
+        output_folders.require_described(self._folder, self._manifest)
         stated = read_manifest_or_none(self._manifest, "input")
         parts = self._originals
         counts = {

@@ -14,12 +14,7 @@ from aggopt.engine.certificates import GROUPS, LOSS, LOSSES
 from aggopt.engine.folder_review import TwoFolders
 from aggopt.engine.runs.journal import make_private_path
 from aggopt.engine.storage.input_parts import ENDING, InputFolder
-from aggopt.engine.validate.output_folders import (
-    MANIFEST,
-    require_as_written,
-    require_described,
-    require_made_of,
-)
+from aggopt.engine.validate import output_folders
 from aggopt.errors import JobError, MemoryLimitError
 from aggopt.job import Job
 from aggopt.pipeline.finish.evaluate import measure_if_varying
@@ -67,14 +62,14 @@ def read_folder_report(
     UntrustedCodeError
         The job names a file of code that is not trusted.
     """
-    manifest = (private or make_private_path(folder)) / MANIFEST
-    require_described(folder, manifest)
-    require_as_written(manifest)
+    manifest = (private or make_private_path(folder)) / output_folders.MANIFEST
+    output_folders.require_described(folder, manifest)
+    output_folders.require_as_written(manifest)
     stated = Statement.of_file(manifest)
     if originals is not None:
         records = InputFolder.of(originals).records
         made_of = stated.count("input", "records")
-        require_made_of(originals, records, made_of, stated.name)
+        output_folders.require_made_of(originals, records, made_of, stated.name)
     trusted_code = attach_trusted_code(stated.entry("job", dict), stated.find("code"))
     job = Job(**trusted_code).load_code()
     if job_file is not None:

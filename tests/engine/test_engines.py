@@ -85,7 +85,6 @@ def test_what_tasks_elsewhere_have_done_is_looked_up(known, monkeypatch):
 
     monkeypatch.setattr(engines, "ProcessPoolExecutor", lambda *_, **how: Threads(2))
     monkeypatch.setattr(shares_module, "EVERY", 0.0)
-    monkeypatch.setattr(engines, "EVERY", 0.01)
     monkeypatch.setitem(tasks.TASKS, "wait", wait)
     (known.parent / "share-1").write_text("1.0")  # of an earlier step
     carrier = ProcessExecutor(2)

@@ -19,14 +19,7 @@ from typing import Any, Protocol
 
 from aggopt.core.parallel import exclude_working_directory
 from aggopt.engine.executors.tasks import run_task
-from aggopt.engine.storage.scratch_files import (
-    EVERY,
-    OnProgress,
-    StoppedError,
-    remove_shares,
-    report_to,
-    sum_shares,
-)
+from aggopt.engine.storage import scratch_files
 from aggopt.errors import EngineError
 from aggopt.pipeline.partition.subsets import report_share
 
@@ -37,7 +30,7 @@ class Executor(Protocol):
     """Interface of an executor."""
 
     def each(
-        self, step: str, count: int, path: Path, on_progress: OnProgress
+        self, step: str, count: int, path: Path, on_progress: scratch_files.OnProgress
     ) -> list[Any]:
         """Return the results of a step for 0..count-1, in this order."""
 
@@ -56,13 +49,13 @@ class SerialExecutor(LocalExecutor):
     """Executor of one task after the other, in this process."""
 
     def each(
-        self, step: str, count: int, path: Path, on_progress: OnProgress
+        self, step: str, count: int, path: Path, on_progress: scratch_files.OnProgress
     ) -> list[Any]:
         """Return the results of a step for 0..count-1, in this order."""
         result = []
         for number in range(count):
             told_of = _Listener(partial(report_share, on_progress, number, count))
-            with told_of.errors(), report_to(told_of):
+            with told_of.errors(), scratch_files.report_to(told_of):
                 result.append(run_task(step, number, path))
             on_progress((number + 1) / count)
         return result
@@ -71,7 +64,7 @@ class SerialExecutor(LocalExecutor):
 class _Listener:
     """Reporter of the progress of a task here; a callback's error ends the task."""
 
-    def __init__(self, on_progress: OnProgress) -> None:
+    def __init__(self, on_progress: scratch_files.OnProgress) -> None:
         self._told = on_progress
         self._error: BaseException | None = None
 
@@ -81,14 +74,14 @@ class _Listener:
             self._told(share)
         except BaseException as error:
             self._error = error
-            raise StoppedError from None
+            raise scratch_files.StoppedError from None
 
     @contextmanager
     def errors(self) -> Iterator[None]:
         """Raise the callback's error unchanged if it has ended the task."""
         try:
             yield
-        except StoppedError:
+        except scratch_files.StoppedError:
             if self._error is None:
                 raise
             raise self._error from None
@@ -102,7 +95,7 @@ class ProcessExecutor(LocalExecutor):
         self._pool: ProcessPoolExecutor | None = None
 
     def each(
-        self, step: str, count: int, path: Path, on_progress: OnProgress
+        self, step: str, count: int, path: Path, on_progress: scratch_files.OnProgress
     ) -> list[Any]:
         """Return the results of a step for 0..count-1, in this order."""
         done: dict[int, Any] = {}
@@ -126,10 +119,10 @@ class ProcessExecutor(LocalExecutor):
         numbers: Sequence[int],
         path: Path,
         done: dict[int, Any],
-        on_progress: OnProgress,
+        on_progress: scratch_files.OnProgress,
     ) -> None:
         """Add the results of the step for these numbers to the results so far."""
-        remove_shares(path.parent)
+        scratch_files.remove_shares(path.parent)
         pool = self._running()
         count = len(numbers) + len(done)
         with exclude_working_directory(), _block_interrupts():
@@ -137,10 +130,12 @@ class ProcessExecutor(LocalExecutor):
         left: set[Future[Any]] = set(futures)
         try:
             while left:
-                ready, left = wait(left, EVERY, FIRST_COMPLETED)
+                ready, left = wait(left, scratch_files.EVERY, FIRST_COMPLETED)
                 for future in ready:
                     done[futures[future]] = future.result()
-                running = sum_shares(path.parent, (futures[future] for future in left))
+                running = scratch_files.sum_shares(
+                    path.parent, (futures[future] for future in left)
+                )
                 on_progress((len(done) + running) / count)
         except BaseException:  # before anyone removes the folder that they write to
             self._kill()

@@ -34,13 +34,7 @@ from aggopt.engine.storage.scratch_files import (
 from aggopt.errors import AggoptError, TableError, naming
 from aggopt.job import Job
 from aggopt.pipeline.prepare.defaults import set_category_method
-from aggopt.pipeline.validate.categories import (
-    require_categories,
-    require_category_method,
-    require_frequent,
-    require_level_counts,
-    require_publishable_nodes,
-)
+from aggopt.pipeline.validate import categories
 
 LevelsOrError = tuple[str, Levels | AggoptError]
 
@@ -137,16 +131,16 @@ def add_levels(config: RunState, schema: pa.Schema) -> RunState:
     with_levels = replace(config, levels=levels)
     table = make_empty_table(schema, with_levels)
     job = set_category_method(config.job, table)
-    require_category_method(job, table)
+    categories.require_category_method(job, table)
     if levels:
-        require_publishable_nodes(job, table)
+        categories.require_publishable_nodes(job, table)
     if not job.roles.weight:  # else once it is known what records weigh
-        require_level_counts(
+        categories.require_level_counts(
             job, levels, lambda name: levels[name].counts, weighted=False
         )
-    require_categories(job, frozenset(levels))
+    categories.require_categories(job, frozenset(levels))
     for name, level in levels.items():
-        require_frequent(job, name, level.domain, level.counts)
+        categories.require_frequent(job, name, level.domain, level.counts)
     return replace(with_levels, job=job)
 
 
@@ -205,7 +199,7 @@ def add_weighted_levels(config: RunState) -> RunState:
         return config
     levels = dict(config.levels)
     weighted = config.mean_weight is not None
-    require_level_counts(
+    categories.require_level_counts(
         config.job, levels, lambda name: levels[name].counts, weighted=weighted
     )
     if not weighted:

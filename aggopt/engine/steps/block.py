@@ -19,25 +19,13 @@ from aggopt.encoding import Encoded
 from aggopt.engine.state.moments import compute_block_moments
 from aggopt.engine.state.run_state import BlockState, LeafState
 from aggopt.engine.state.shuffle import Shuffle, read_block
-from aggopt.engine.steps.categories import (
-    choose_nodes_of_block,
-    convert_categories,
-    make_global_data,
-    read_codes,
-)
+from aggopt.engine.steps import categories
 from aggopt.engine.steps.describe import compute_coordinates, read_checked_table
 from aggopt.engine.steps.global_confidential import read_confidential_of_part
 from aggopt.engine.steps.merge_small_strata import set_published_strata
 from aggopt.engine.steps.strata import apply_within_strata
 from aggopt.engine.steps.weights import append_weights, read_weights, scale_weights
-from aggopt.engine.storage.scratch_files import (
-    append_column,
-    load_arrays,
-    load_state,
-    save_arrays,
-    save_state,
-    stop_on_request,
-)
+from aggopt.engine.storage import scratch_files
 from aggopt.job import Mean
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.aggregate.table_parts import PresentRows
@@ -84,9 +72,11 @@ def partition_block(number: int, config: BlockState) -> int:
     number_sizes = sizes[:, config.places]
     c = np.nan_to_num(centroids)
     if job.missing.policy != REFUSE:
-        save_arrays(config.at("kept", number), **compute_block_moments(Z, weights))
+        scratch_files.save_arrays(
+            config.at("kept", number), **compute_block_moments(Z, weights)
+        )
     lost, away = (np.nan_to_num(Z - x[labels]) for x in (means, centroids))
-    save_arrays(
+    scratch_files.save_arrays(
         config.at("grouped", number),
         labels=labels.astype(np.int32),
         centroids=centroids,
@@ -98,7 +88,7 @@ def partition_block(number: int, config: BlockState) -> int:
         sae=multiply_by_weights(np.abs(away), weights).sum(axis=0),
         sums=np.einsum("ij,ij->j", number_sizes, c),
         products=np.einsum("ij,ij,ik->jk", number_sizes, c, c),
-        **make_global_data(X, is_kept, weights, config),
+        **categories.make_global_data(X, is_kept, weights, config),
     )
     return len(sizes)
 
@@ -112,7 +102,7 @@ def standardise_numbers(X: Floats, config: BlockState) -> Floats:
 def publish_block(number: int, config: BlockState) -> list[int]:
     """Write the published records of a block, by the file that they belong to."""
     rows, numbers = read_block(number, config)
-    arrays = load_arrays(config.at("grouped", number), *HELD)
+    arrays = scratch_files.load_arrays(config.at("grouped", number), *HELD)
     labels = arrays["labels"]
     c = _shift_centroids(number, arrays["centroids"], config)
     table = read_checked_table(rows, config)
@@ -126,7 +116,7 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     released = masked.matrix()
     compare_block(number, X, released, labels, config)
     Z = standardise_numbers(np.where(arrays["kept"], X, np.nan), config)
-    save_arrays(
+    scratch_files.save_arrays(
         config.at("figures", number),
         **_sum_figures(Z, c[labels], standardise_numbers(released, config), weights),
     )
@@ -134,11 +124,11 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     group = (np.int64(number) << GROUP_BITS) + labels
     if each is not None:
         masked = publish_weights(masked, labels, each, config.job)
-    out = convert_categories(masked.to_arrow(), config)
+    out = categories.convert_categories(masked.to_arrow(), config)
     out = set_published_strata(out, rows, config)
     out = append_weights(out, each, arrays["kept"], config)
     for column in (numbers, group, place.view(np.int64)):
-        out = append_column(out, column)
+        out = scratch_files.append_column(out, column)
     part = (place >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     to = config.at("published", number)
     return make_part_shuffle(config).write(to, out, part.astype(np.int64))
@@ -163,8 +153,8 @@ def _assemble_values(
         bounds, np.arange(len(c)), sizes, scale.spread, table, config.job
     )
     if config.categories:
-        codes = read_codes(X, arrays["kept"], config)
-        nodes = choose_nodes_of_block(number, codes, labels, weights, config)
+        codes = categories.read_codes(X, arrays["kept"], config)
+        nodes = categories.choose_nodes_of_block(number, codes, labels, weights, config)
         values[:, config.places_of_categories] = nodes
     return values
 
@@ -219,9 +209,9 @@ def apply_global_programs(c: Floats, number: int, config: BlockState) -> Floats:
     centroids = c.copy()
     places = slice(first, first + config.counts[number])
     for j in config.solved:
-        centroids[:, j] = load_arrays(config.at("solved", j), "centroids")["centroids"][
-            places
-        ]
+        centroids[:, j] = scratch_files.load_arrays(
+            config.at("solved", j), "centroids"
+        )["centroids"][places]
     return centroids
 
 
@@ -241,13 +231,13 @@ def compare_block(
     groups = [(range(X.shape[1]), labels)]
     same = count_unchanged_values(names, X, released, steps, groups).of_members(())
     changes = MissingChanges.of(X, released, groups)
-    save_state(config.at("compared", number), (changes, same))
+    scratch_files.save_state(config.at("compared", number), (changes, same))
 
 
 def add_originals(audit: Audit, config: BlockState) -> Audit:
     """Return an audit with the comparison with the originals of all blocks."""
     paths = config.all("compared", len(config.blocks))
-    changes, same = zip(*map(load_state, paths), strict=True)
+    changes, same = zip(*map(scratch_files.load_state, paths), strict=True)
     names = config.job.roles.quasi_identifier
     return audit.with_originals(
         names, MissingChanges.merge(changes), Unchanged.merge(same)
@@ -273,7 +263,7 @@ def partition_table_of_block(
         labels, is_kept[rows] = _partition(part, alone, config, incomplete=incomplete)
         return labels
 
-    strata = load_state(config.strata).of(table.frame.to_arrow())
+    strata = scratch_files.load_state(config.strata).of(table.frame.to_arrow())
     return apply_within_strata(strata, partition_stratum), is_kept
 
 
@@ -283,7 +273,7 @@ def _partition(
     """Return groups, merged until they satisfy the requirements, and the mask."""
     job = config.job
     repairs = job.privacy.repair is not None
-    on_progress = stop_on_request(config.work, 2 if repairs else 1)
+    on_progress = scratch_files.stop_on_request(config.work, 2 if repairs else 1)
     sampling = read_sampling_weights(table)
     weights = None if sampling is None else scale_weights(sampling.values, config)
     apart = incomplete and job.missing.policy == "patterns"

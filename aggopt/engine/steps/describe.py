@@ -20,11 +20,7 @@ from aggopt.engine.state.moments import PartMoments
 from aggopt.engine.state.run_state import LeafState, RunState
 from aggopt.engine.state.shuffle import Shuffle
 from aggopt.engine.state.split_tree import count_patterns, count_present
-from aggopt.engine.steps.attribute_values import (
-    make_empty_table,
-    parse_dates,
-    sum_level_weights,
-)
+from aggopt.engine.steps import attribute_values
 from aggopt.engine.steps.global_confidential import count_confidential_values
 from aggopt.engine.steps.strata import count_buckets, find_bucket, read_published_rows
 from aggopt.engine.steps.weights import describe_weights, read_weights
@@ -45,7 +41,7 @@ def describe_part(number: int, config: RunState) -> int:
     job = config.job
     read = piece.read(config.columns)
     with naming(piece.path.name):
-        rows = parse_dates(read, config)
+        rows = attribute_values.parse_dates(read, config)
         table = read_checked_table(rows, config)
         read_confidential_attributes(
             table.frame, job.roles, job.privacy, job.input.decimal
@@ -71,7 +67,7 @@ def describe_part(number: int, config: RunState) -> int:
         **vars(PartMoments.of(numbers)),
         **{f"{name} by weight": value for name, value in by_weight.items()},
         **describe_weights(weights),
-        **sum_level_weights(X, weights, config),
+        **attribute_values.sum_level_weights(X, weights, config),
         **count_patterns(np.isnan(X)),
     )
     return len(X)
@@ -79,7 +75,7 @@ def describe_part(number: int, config: RunState) -> int:
 
 def read_checked_table(rows: pa.Table, config: RunState) -> Table:
     """Return the checked table of some records; raises as `Table.of`."""
-    like = make_empty_table(rows.schema, config)
+    like = attribute_values.make_empty_table(rows.schema, config)
     job = config.job
     return Table.of(rows, job.roles.released, job.attributes, like=like)
 
@@ -104,7 +100,7 @@ def read_descriptions(config: RunState) -> list[Path]:
 def scatter_part(number: int, config: LeafState) -> list[int]:
     """Write the records of a piece by their leaf; return how many each leaf has."""
     piece = config.pieces[number]
-    typed = parse_dates(piece.read(config.columns), config)
+    typed = attribute_values.parse_dates(piece.read(config.columns), config)
     rows, numbers = read_published_rows(typed, piece.first, config)
     to = config.at("scattered", number)
     spread = make_leaf_shuffle(config)

@@ -21,12 +21,8 @@ from aggopt.engine.state.moments import PublishedMoments
 from aggopt.engine.state.run_state import BlockState, LeafState, PartState
 from aggopt.engine.state.shuffle import Each, Shuffle
 from aggopt.engine.state.split_tree import PatternBuckets, merge_patterns
+from aggopt.engine.steps import describe
 from aggopt.engine.steps.block import partition_table_of_block
-from aggopt.engine.steps.describe import (
-    compute_coordinates,
-    read_checked_table,
-    read_descriptions,
-)
 from aggopt.engine.steps.global_confidential import read_confidential_of_part
 from aggopt.engine.steps.strata import (
     Part,
@@ -36,11 +32,7 @@ from aggopt.engine.steps.strata import (
 )
 from aggopt.engine.steps.weights import list_table_weight_requirements
 from aggopt.engine.storage.scratch_files import Sources, read_sources, sum_arrays
-from aggopt.engine.validate.values import (
-    require_feasible_strata,
-    require_small_blocks,
-    require_values_of_strata,
-)
+from aggopt.engine.validate import values
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
 from aggopt.pipeline.validate.missing_values import (
@@ -104,7 +96,7 @@ def check_feasible(number: int, config: PartState) -> list[Refusal | None]:
 def _find_refusal(rows: pa.Table, config: PartState) -> InfeasibleInputError | None:
     job = config.job
     records = rows.select(list(range(len(config.columns))))
-    table = read_checked_table(records, config)
+    table = describe.read_checked_table(records, config)
     of_values = list_requirements(read_confidential_of_part(table.frame, config))
     requirements = (*of_values, *list_table_weight_requirements(table, job))
     refusals = (
@@ -126,7 +118,7 @@ def _may_keep_in_groups(requirement: Requirement) -> bool:
 
 def _explain_infeasible(table: Table, config: PartState) -> InfeasibleInputError | None:
     """Return why no groups satisfy the requirements; None if some do."""
-    records = compute_coordinates(table.matrix(), config, config.scale)
+    records = describe.compute_coordinates(table.matrix(), config, config.scale)
     try:
         partition_table_of_block(table, records, config)
     except InfeasibleInputError as error:
@@ -152,14 +144,14 @@ def _merge_until_feasible(
         refused = {part: no for part, no in zip(new, answers, strict=True) if no}
         whole = [own[0] for own in _iterate_strata(parts, config) if len(own) == 1]
         of_strata = [refused[part].error for part in whole if part in refused]
-        require_feasible_strata(of_strata, several=config.strata is not None)
+        values.require_feasible_strata(of_strata, several=config.strata is not None)
         keep |= set(new) - set(refused)
         parts = _merge_with_neighbours(parts, refused, config)
         for part in parts:
             if count_records(part, sizes) > WIDEST * config.job.engine.block:
                 within = [old for old in refused if set(old) <= set(part)]
                 records = [count_records(old, sizes) for old in within]
-                require_small_blocks(records, config.job.engine.block)
+                values.require_small_blocks(records, config.job.engine.block)
     return parts
 
 
@@ -214,7 +206,7 @@ def choose_buckets(config: LeafState) -> LeafState:
     JobError
         The covariance must be kept of numbers with missing values.
     """
-    patterns, counts = merge_patterns(read_descriptions(config))
+    patterns, counts = merge_patterns(describe.read_descriptions(config))
     if not patterns.any():
         return config
     job = config.job
@@ -262,7 +254,7 @@ def make_enough_values_predicate(config: LeafState) -> Callable[[Sequence[int]],
     counts: I64 = sum_arrays(paths, "there")["there"]
     strata = counts.reshape(-1, config.leaves, counts.shape[1]).sum(axis=1)
     if config.strata is not None:
-        require_values_of_strata(strata, config.job)
+        values.require_values_of_strata(strata, config.job)
     needed = np.minimum(2 * config.job.privacy.k, strata)
 
     def have(leaves: Sequence[int]) -> bool:

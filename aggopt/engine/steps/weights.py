@@ -12,11 +12,7 @@ from aggopt.core.types import Bool, Floats
 from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.table import Table
 from aggopt.engine.state.run_state import RunState
-from aggopt.engine.storage.scratch_files import (
-    append_column,
-    load_arrays,
-    split_last_column,
-)
+from aggopt.engine.storage import scratch_files
 from aggopt.engine.validate.values import require_supported_range
 from aggopt.job import Job
 from aggopt.pipeline.finish.notes import describe_sampling_weights
@@ -60,7 +56,7 @@ def compute_mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None
     """
     if not job.roles.weight:
         return None
-    arrays = [load_arrays(path) for path in paths]
+    arrays = [scratch_files.load_arrays(path) for path in paths]
     described_weights = np.stack(
         [requirement["weights"] for requirement in arrays if "weights" in requirement]
     )
@@ -106,7 +102,7 @@ def append_weights(
     if weights is not None and _list_value_requirements(config.job):
         columns = list(np.where(is_kept, weights[:, None], 0.0).T)
     for column in columns:
-        rows = append_column(rows, column)
+        rows = scratch_files.append_column(rows, column)
     return rows
 
 
@@ -121,7 +117,7 @@ def remove_weights(rows: pa.Table, config: RunState) -> tuple[pa.Table, Floats |
         if _list_value_requirements(job)
         else job.roles.weight
     ):
-        rows, column = split_last_column(rows)
+        rows, column = scratch_files.split_last_column(rows)
         columns.append(column.astype(np.float64))
     return rows, np.stack(columns[::-1], axis=1)
 

@@ -10,13 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aggopt.core import regular_files
 from aggopt.core.column_names import check_names
 from aggopt.core.plural import plural
-from aggopt.core.regular_files import (
-    explain_partition,
-    require_local,
-    require_no_partition,
-)
 from aggopt.engine.validate.input_files import require_small_row_group
 from aggopt.errors import TableError, naming
 
@@ -138,7 +134,7 @@ class InputFolder:
             schemas[path] = make_nullable(file.schema_arrow.remove_metadata())
             with naming(path.name):
                 check_names(schemas[path].names)
-            require_no_partition(path, schemas[path].names)
+            regular_files.require_no_partition(path, schemas[path].names)
             pieces += list(_iterate_pieces(path, file, first, state))
             first += file.metadata.num_rows
         if not schemas:
@@ -201,11 +197,11 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
         partitions, or is an address.
     """
     folder = Path(pattern)
-    require_local(folder)
+    regular_files.require_local(folder)
     column = _partition_column(folder) if folder.is_dir() else None
     if column is not None and ending == ENDING:
         csv = next(folder.rglob("*.csv"), None) is not None
-        raise explain_partition(str(folder), column, csv=csv)
+        raise regular_files.explain_partition(str(folder), column, csv=csv)
     inside = f"*{ending}" if column is None else f"**/*{ending}"
     file_pattern = str(folder / inside) if folder.is_dir() else str(pattern)
     one = [folder] if folder.is_file() else []  # whose name may look like a pattern

@@ -16,12 +16,7 @@ from aggopt.core.types import I64, Floats, Labels
 from aggopt.encoding import Categories, Encoded, EncodedAttribute
 from aggopt.errors import naming
 from aggopt.job import Job
-from aggopt.pipeline.aggregate import margins
-from aggopt.pipeline.aggregate.table_parts import (
-    PresentRows,
-    aggregate_observed,
-    read_published_nodes,
-)
+from aggopt.pipeline.aggregate import margins, table_parts
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.inputs import Progress
 from aggopt.pipeline.prepare.job_settings import (
@@ -82,7 +77,7 @@ def join_columns(
         proofs |= numbers.name_certificates(partitioned.names)
     names = partitioned.job.roles.quasi_identifier
     for name, categories in chosen.items():
-        values[:, names.index(name)] = read_published_nodes(
+        values[:, names.index(name)] = table_parts.read_published_nodes(
             partitioned, name, categories
         )
         proofs[name,] = categories.certificate
@@ -103,7 +98,7 @@ def _aggregate_numbers(
 ) -> Aggregation:
     aggregation = partitioned.job.aggregation
     settings = {**aggregation.settings, **margins.make_margin_arguments(partitioned)}
-    return aggregate_observed(
+    return table_parts.aggregate_observed(
         partitioned, {**settings, "progress": partial(on_progress, "aggregate")}
     )
 
@@ -137,7 +132,7 @@ def _choose_levels(
     attribute_names = ", ".join(names)
     places = [partitioned.job.roles.quasi_identifier.index(name) for name in names]
     encoded = cast(Encoded, partitioned.records)  # as of any table with a category
-    present_rows = PresentRows.of(
+    present_rows = table_parts.PresentRows.of(
         None if partitioned.kept is None else partitioned.kept[:, places[0]],
         get_column(partitioned.labels, places[0]),
     )

@@ -19,12 +19,8 @@ from aggopt.errors import naming
 from aggopt.job import Job
 from aggopt.models.shared.shift_data import FARTHEST
 from aggopt.partition.block_partition import call_with_progress
+from aggopt.pipeline.partition import subsets
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.pipeline.partition.subsets import (
-    divide_time_limit,
-    map_in_processes,
-    report_share,
-)
 from aggopt.pipeline.prepare.job_settings import (
     is_aggregated_by_stratum,
     replace_kept_names,
@@ -229,7 +225,7 @@ def _aggregate_strata(
         return [_aggregate_stratum(part) for part in parts]
     for *_, stratum_settings in parts:
         stratum_settings.pop("progress", None)
-    return map_in_processes(_aggregate_stratum, parts, jobs, on_progress)
+    return subsets.map_in_processes(_aggregate_stratum, parts, jobs, on_progress)
 
 
 def _aggregate_stratum(part: _Part) -> Aggregation:
@@ -260,7 +256,7 @@ def _select_settings(
     done: int,
 ) -> dict[str, Any]:
     """Return the settings for these rows of n, and for the groups `kept_groups`."""
-    result = divide_time_limit(settings, len(rows) / n)
+    result = subsets.divide_time_limit(settings, len(rows) / n)
     for key, value in settings.items():
         if isinstance(value, np.ndarray) and key not in SIDES:
             starts = [
@@ -272,7 +268,7 @@ def _select_settings(
     if "progress" in settings:
         on_progress = settings["progress"]
         result["progress"] = partial(
-            report_share, on_progress, done / len(rows), n / len(rows)
+            subsets.report_share, on_progress, done / len(rows), n / len(rows)
         )
     return result
 

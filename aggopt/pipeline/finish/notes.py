@@ -17,12 +17,8 @@ from aggopt.job import Job, Measures
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.measure import Assessment
 from aggopt.partition.registry import PARTITIONERS
+from aggopt.pipeline.aggregate import margins
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
-from aggopt.pipeline.aggregate.margins import (
-    HARMLESS,
-    describe_margins,
-    describe_nearer_values,
-)
 from aggopt.pipeline.aggregate.table_parts import describe_strata
 from aggopt.pipeline.finish.evaluate import Evaluation
 from aggopt.pipeline.finish.rounding import describe_rounding_effects
@@ -72,10 +68,10 @@ def collect_notes(
         if wave is None
         else (wave.note,)
     )
-    about_margins = describe_margins(partitioned)
+    about_margins = margins.describe_margins(partitioned)
     urgent = (
         *audit.disclosures,
-        *(note for note in about_margins if note not in HARMLESS),
+        *(note for note in about_margins if note not in margins.HARMLESS),
         *changes,
         *map(str, find_repeated_identifiers(table)),
         *describe_exceeded_ranges(partitioned, numbers),
@@ -88,7 +84,7 @@ def collect_notes(
         *describe_certificates(partitioned, aggregated.certificates),
         *audit.notes,
         *aggregated.notes,
-        *describe_nearer_values(partitioned, numbers),
+        *margins.describe_nearer_values(partitioned, numbers),
         *describe_rounding_effects(partitioned, aggregated.values, published, drifts),
         *describe_spanning_entries(evaluation.released, job),
         *describe_sampling_weights(job, partitioned.weights),

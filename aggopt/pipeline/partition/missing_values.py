@@ -18,28 +18,15 @@ from aggopt.encoding.encode_table import fill_coordinates, impute_means
 from aggopt.job import Job
 from aggopt.missing import Observed, impute_by_neighbours
 from aggopt.partition.shared.result import Block, Partition
+from aggopt.pipeline.partition import subsets
 from aggopt.pipeline.partition.methods import repair_block
-from aggopt.pipeline.partition.subsets import (
-    OnProgress,
-    SubsetPartitioner,
-    Subsets,
-    add_stratum_requirement,
-    partition_within,
-    partition_within_strata,
-    report_share,
-    separate_strata,
-)
 from aggopt.pipeline.prepare.job_settings import Columns
 from aggopt.pipeline.prepare.prepared_table import (
     find_missing,
     join_patterns,
     join_patterns_within_strata,
 )
-from aggopt.pipeline.validate.missing_values import (
-    require_any_published,
-    require_no_single_group,
-    require_present_units,
-)
+from aggopt.pipeline.validate import missing_values
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Requirement
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
@@ -76,13 +63,13 @@ def impute_from_neighbours(incomplete: Encoded) -> Encoded:
 def partition_incomplete(
     incomplete: Encoded,
     columns: Columns,
-    partitioner: SubsetPartitioner,
+    partitioner: subsets.SubsetPartitioner,
     job: Job,
     confidential: Sequence[Confidential],
-    repair: OnProgress | None,
+    repair: subsets.OnProgress | None,
     strata: RecordStrata | None = None,
     weights: Floats | None = None,
-    require: Require = require_any_published,
+    require: Require = missing_values.require_any_published,
     units: Labels | None = None,
 ) -> IncompletePartition:
     """Return the groups of records with missing values, by the job's policy.
@@ -133,10 +120,10 @@ def partition_incomplete(
 def partition_imputed(
     incomplete: Encoded,
     columns: Columns,
-    partitioner: SubsetPartitioner,
+    partitioner: subsets.SubsetPartitioner,
     job: Job,
     confidential: Sequence[Confidential],
-    repair: OnProgress | None,
+    repair: subsets.OnProgress | None,
     strata: RecordStrata | None = None,
     weights: Floats | None = None,
     units: Labels | None = None,
@@ -161,26 +148,26 @@ def partition_imputed(
     names = job.roles.quasi_identifier
     blocks = []
     if units is not None:
-        require_present_units(absent, units, names, k, strata)
+        missing_values.require_present_units(absent, units, names, k, strata)
     for done, columns_of in enumerate(columns):
         clock = Deadline(None)
         method = partitioner.reporting(
-            partial(report_share, partitioner.on_progress, done, len(columns))
+            partial(subsets.report_share, partitioner.on_progress, done, len(columns))
         )
         if strata is None:
             block = method.partition_block(records, k, columns_of, names)
         else:
-            (block,) = partition_within_strata(
+            (block,) = subsets.partition_within_strata(
                 records, strata, (columns_of,), k, method, names, job.strata.jobs
             )
         requirements = _list_observed_requirements(
             absent, columns_of, names, k, confidential, units
         )
         first = block.partition
-        with add_stratum_requirement(strata) as more:
+        with subsets.add_stratum_requirement(strata) as more:
             requirements += more
             if repair:
-                near = separate_strata(records, strata)
+                near = subsets.separate_strata(records, strata)
                 block = repair_block(
                     block, near, job, confidential, repair, requirements, weights
                 )
@@ -228,14 +215,14 @@ def _merge_block(
     """Return a block whose groups satisfy all, with what its own values lose."""
     block_records = records.only(block.columns)
     is_present = ~absent[:, list(block.columns)]
-    near = separate_strata(block_records, strata)
+    near = subsets.separate_strata(block_records, strata)
     labels = renumber_groups(
         merge_until_satisfied(near, block.labels, requirements, weights=weights)
     )
     ended = {proof.status for proof in (*first.evidence, *block.partition.evidence)}
     merged = labels.max() < first.labels.max()
     if merged and labels.max() == 0:
-        require_no_single_group(block, records, is_present, job)
+        missing_values.require_no_single_group(block, records, is_present, job)
     proof = Certificate(
         next((status for status in CUT if status in ended), Status.HEURISTIC),
         compute_observed_sse(block_records, labels, is_present, weights),
@@ -251,11 +238,11 @@ def partition_by_patterns(
     incomplete: Encoded,
     k: int,
     columns: Columns,
-    partitioner: SubsetPartitioner,
+    partitioner: subsets.SubsetPartitioner,
     names: Sequence[str],
     strata: RecordStrata | None = None,
     jobs: int = 1,
-    require: Require = require_any_published,
+    require: Require = missing_values.require_any_published,
 ) -> IncompletePartition:
     """Return groups of records whose values are missing in equal attributes.
 
@@ -281,9 +268,12 @@ def partition_by_patterns(
     require(is_kept, names)  # before any group is made
     pairs = zip(columns, patterns, strict=True)
     parts = [
-        Subsets(pattern.labels, is_kept[:, list(block)]) for block, pattern in pairs
+        subsets.Subsets(pattern.labels, is_kept[:, list(block)])
+        for block, pattern in pairs
     ]
-    blocks = partition_within(incomplete, columns, parts, k, partitioner, names, jobs)
+    blocks = subsets.partition_within(
+        incomplete, columns, parts, k, partitioner, names, jobs
+    )
     return IncompletePartition(blocks, is_kept)
 
 
@@ -293,7 +283,7 @@ def repair_across_patterns(
     incomplete: Encoded,
     job: Job,
     confidential: Sequence[Confidential],
-    on_progress: OnProgress,
+    on_progress: subsets.OnProgress,
     strata: RecordStrata | None = None,
     weights: Floats | None = None,
 ) -> IncompletePartition:
@@ -303,8 +293,8 @@ def repair_across_patterns(
     patterns are far apart, so that few values are suppressed.
     """
     records = impute_means(incomplete)
-    near = separate_strata(separate_patterns(records, is_kept), strata)
-    with add_stratum_requirement(strata) as more:
+    near = subsets.separate_strata(separate_patterns(records, is_kept), strata)
+    with subsets.add_stratum_requirement(strata) as more:
         repaired = repair_block(
             block, near, job, confidential, on_progress, more, weights
         )

@@ -35,25 +35,16 @@ from aggopt.pipeline.prepare.job_settings import Columns, find_blocks
 from aggopt.pipeline.prepare.memory_check import require_memory_to_group
 from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
 from aggopt.pipeline.prepare.record_requests import read_requests
+from aggopt.pipeline.validate import preflight_checks
 from aggopt.pipeline.validate.categories import require_category_settings
 from aggopt.pipeline.validate.distance_requests import require_all_read
-from aggopt.pipeline.validate.preflight_checks import (
-    list_checks,
-    require_memory_engine,
-    require_variance,
-)
 from aggopt.pipeline.validate.solver_answers import require_solved
 from aggopt.pipeline.validate.strata import require_satisfiable_strata
 from aggopt.pipeline.validate.units import require_one_kind
+from aggopt.pipeline.waves import later_wave
 from aggopt.pipeline.waves.earlier_groups import (
     add_earlier_groups,
     describe_split_groups,
-)
-from aggopt.pipeline.waves.later_wave import (
-    count_group_changes,
-    place_new_records,
-    read_later_wave,
-    suggest_wave_remedy,
 )
 from aggopt.release.manifest import partition_certificates
 
@@ -77,12 +68,12 @@ def partition_table(
     """
     job = load_job(job).load_contents()
     on_progress = read_progress(on_progress)
-    require_memory_engine(job)
+    preflight_checks.require_memory_engine(job)
     require_one_kind(job)
     secret = make_secret() if secret is None else require_secret(secret)
     on_progress("read", 0.0)
     table, source = read_table(data, job)
-    records, wave = read_later_wave(table, job)
+    records, wave = later_wave.read_later_wave(table, job)
     prepared = prepare_table(records, job)
     columns = find_blocks(job, prepared.records)
     job, reasons = add_defaults(job, prepared, columns)
@@ -97,17 +88,17 @@ def partition_table(
         job = add_earlier_groups(job, table, strata, prepared.units)
         if wave is not None:
             on_progress("group", 0.0)
-            job, wave = place_new_records(job, wave, prepared)
+            job, wave = later_wave.place_new_records(job, wave, prepared)
         reasons = (*reasons, *describe_split_groups(job, strata))
         groups = _make_groups(
             prepared, columns, job, confidential, on_progress, repair=repair
         )
     blocks, is_kept = groups
     if wave is not None:
-        changes = count_group_changes(wave, blocks, strata, prepared.units)
+        changes = later_wave.count_group_changes(wave, blocks, strata, prepared.units)
         if not changes.holds:
-            changes.require(suggest_wave_remedy(records, job, wave.wave))
-    require_variance(job, confidential, blocks)
+            changes.require(later_wave.suggest_wave_remedy(records, job, wave.wave))
+    preflight_checks.require_variance(job, confidential, blocks)
     on_progress("bound", 0.0)
     require_solved(partition_certificates(blocks, job))
     return PartitionedTable(
@@ -134,7 +125,7 @@ def _run_checks(prepared: PreparedTable, columns: Columns, job: Job) -> None:
     require_category_settings(job, prepared.table)
     n, coordinates = prepared.records.shape
     require_memory_to_group(n, coordinates, job)
-    checks = list_checks(
+    checks = preflight_checks.list_checks(
         prepared.table, prepared.whole, job, columns, prepared.strata, prepared.units
     )
     for check in checks:

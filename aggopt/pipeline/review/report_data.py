@@ -12,17 +12,8 @@ from aggopt.data.context.units import read_units
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
 from aggopt.job import AttributeSection, Job
-from aggopt.pipeline.review.release_checks import (
-    require_countable,
-    require_equal_requirements,
-    require_manifest,
-)
+from aggopt.pipeline.review import release_checks, review_release
 from aggopt.pipeline.review.repeat import ReleaseRecipe
-from aggopt.pipeline.review.review_release import (
-    find_places_by_key,
-    read_original_and_release,
-    read_shared_weights,
-)
 from aggopt.release.audit.audit import recount_file
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import compute_sha256
@@ -68,10 +59,10 @@ def read_report_data(
         The job names a file of code that is not trusted.
     """
     files = ReleaseFiles.of_table(masked, folder)
-    require_manifest(files)
+    release_checks.require_manifest(files)
     job = ReleaseRecipe.read(files.manifest).job
     if job_file is not None:
-        require_equal_requirements(files.manifest, job, job_file)
+        release_checks.require_equal_requirements(files.manifest, job, job_file)
     tables = _read_tables(files, job, original)
     stated = Statement.of_file(files.manifest)
     groups = stated.groups
@@ -102,7 +93,7 @@ def _read_tables(
 ) -> _OrderedTables:
     if original is not None:
         return _read_both(files, job, original)
-    require_countable(job)
+    release_checks.require_countable(job)
     types = _list_release_types(job)
     data = read_file(files.table, job.released_roles, job.released_input, types)
     return _OrderedTables(make_release_table(data, job), None, None, None, None)
@@ -129,13 +120,13 @@ def _has_levels(section: AttributeSection) -> bool:
 
 
 def _read_both(files: ReleaseFiles, job: Job, original: Path) -> _OrderedTables:
-    first, second = read_original_and_release(
+    first, second = review_release.read_original_and_release(
         original, files.table, job, files.private.parent
     )
-    place = find_places_by_key(original, files, len(first.frame))
+    place = review_release.find_places_by_key(original, files, len(first.frame))
     beside = replace(second, frame=second.frame[place.tolist()])
     units = read_units(first)
-    weights = read_shared_weights(first, beside)
+    weights = review_release.read_shared_weights(first, beside)
     order = np.argsort(place)
     key = pyarrow.csv.read_csv(files.private)["released_record"].combine_chunks()
     rows = np.flatnonzero(np.asarray(key.is_valid()))

@@ -27,12 +27,8 @@ from aggopt.pipeline.finish.evaluate import (
 from aggopt.pipeline.finish.notes import explain_excessive_loss
 from aggopt.pipeline.prepare.job_settings import find_blocks
 from aggopt.pipeline.prepare.record_requests import read_requests
+from aggopt.pipeline.review import release_checks
 from aggopt.pipeline.review.private_key import read_record_order, read_released_records
-from aggopt.pipeline.review.release_checks import (
-    require_described_files,
-    require_original_first,
-    require_record_order,
-)
 from aggopt.release.audit.audit import Audit, audit_release
 from aggopt.release.audit.dominance import (
     make_dominance_requirements,
@@ -89,7 +85,7 @@ class TwoFiles:
         """Return the place of each of n original records in the release (n,)."""
         files = ReleaseFiles.of_table(self.released, self.private)
         if self.same_order:
-            require_record_order(self.original, files, n)
+            release_checks.require_record_order(self.original, files, n)
             return np.arange(n)
         return find_places_by_key(self.original, files, n)
 
@@ -257,7 +253,7 @@ def read_original_and_release(
 
     Records that the private key marks as held back are removed.
     """
-    require_original_first(original, released)
+    release_checks.require_original_first(original, released)
     key = ReleaseFiles.of_table(released, private).private
     return read_pair(original, released, job, read_released_records(key))
 
@@ -323,7 +319,7 @@ def find_places_by_key(original: Path, files: ReleaseFiles, n: int) -> Labels:
         if written.exists():
             require_regular(written)
     if files.manifest.exists():
-        require_described_files(original, files)
+        release_checks.require_described_files(original, files)
     if not files.private.exists():
         raise TableError(
             f"{files.private} is not there, so nobody can tell which record of "

@@ -34,14 +34,7 @@ from aggopt.errors import (
     toml_key,
 )
 from aggopt.job import Job, Mean
-from aggopt.pipeline.prepare.job_settings import (
-    Columns,
-    count_level_originals,
-    get_publishable_nodes,
-    list_categories_by_block,
-    list_cross_table_names,
-    read_cross_table_columns,
-)
+from aggopt.pipeline.prepare import job_settings
 from aggopt.solvers import Status
 
 
@@ -105,7 +98,7 @@ def require_publishable_nodes(job: Job, table: Table) -> None:
     setting = "occurring = true" if occurring else f"method = {method.method!r}"
     other = f'choose method = "plurality"{" without occurring" if occurring else ""}'
     for name, domain in table.domains.items():
-        publish = get_publishable_nodes(job, name)
+        publish = job_settings.get_publishable_nodes(job, name)
         if publish != "leaf" and not nodes:
             raise JobError(
                 f"[aggregation.categories] {setting} publishes levels, and "
@@ -221,7 +214,7 @@ def _sufficient_slack(count: I64, k: int) -> int:
         slack += 1
 
 
-def require_together(job: Job, table: Table, columns: Columns) -> None:
+def require_together(job: Job, table: Table, columns: job_settings.Columns) -> None:
     """Refuse categories that are to be chosen together and cannot be.
 
     Raises
@@ -231,7 +224,7 @@ def require_together(job: Job, table: Table, columns: Columns) -> None:
     """
     if job.aggregation.categories is not None:
         job.aggregation.categories.together(
-            list_categories_by_block(job, table, columns)
+            job_settings.list_categories_by_block(job, table, columns)
         )
 
 
@@ -248,7 +241,7 @@ def require_cross_table_columns(job: Job, table: Table) -> None:
     """
     roles = table.roles
     plain = (*roles.confidential, *roles.other)
-    names = list_cross_table_names(job)
+    names = job_settings.list_cross_table_names(job)
     for name in names:
         if names.count(name) > 1:
             raise JobError(
@@ -263,7 +256,7 @@ def require_cross_table_columns(job: Job, table: Table) -> None:
             )
         if name not in plain:
             raise UnknownNameError("column that is published unchanged", name, plain)
-    beside = read_cross_table_columns(table, job)
+    beside = job_settings.read_cross_table_columns(table, job)
     for name in beside.columns:
         with naming(repr(name)):
             _require_shared(beside[name], table)
@@ -326,7 +319,9 @@ def require_rare(job: Job, table: Table) -> None:
     """
     require_categories(job, frozenset(table.domains))
     for name, domain in table.domains.items():
-        require_frequent(job, name, domain, count_level_originals(table, name))
+        require_frequent(
+            job, name, domain, job_settings.count_level_originals(table, name)
+        )
 
 
 def require_categories(job: Job, names: frozenset[str]) -> None:

@@ -24,13 +24,7 @@ from aggopt.job.earlier_section import EarlierGroups
 from aggopt.models import wave_groups
 from aggopt.partition.shared.result import Block
 from aggopt.partition.shared.scaling import scale_records
-from aggopt.pipeline.prepare.prepared_table import (
-    PreparedTable,
-    find_missing,
-    join_patterns,
-    join_patterns_within_strata,
-    prepare_table,
-)
+from aggopt.pipeline.prepare import prepared_table
 from aggopt.pipeline.waves.earlier_groups import read_wave
 from aggopt.pipeline.waves.wave import (
     LaterWave,
@@ -140,10 +134,12 @@ def _find_cells(table: Table, job: Job) -> Labels | None:
     """Return the cells of a table whose groups are made within parts of it."""
     if not job.within and job.missing.policy != "patterns":
         return None
-    return _find_prepared_cells(prepare_table(table, job), job)
+    return _find_prepared_cells(prepared_table.prepare_table(table, job), job)
 
 
-def _find_prepared_cells(prepared: PreparedTable, job: Job) -> Labels | None:
+def _find_prepared_cells(
+    prepared: prepared_table.PreparedTable, job: Job
+) -> Labels | None:
     """Return the cell of each record, (n,): its stratum and its pattern.
 
     -1 of records in small strata, if these are dropped; None if all are in one.
@@ -151,12 +147,12 @@ def _find_prepared_cells(prepared: PreparedTable, job: Job) -> Labels | None:
     strata = prepared.strata
     cells = None if strata is None else strata.labels
     if prepared.apart and prepared.holes is not None:
-        absent = find_missing(prepared.holes)
+        absent = prepared_table.find_missing(prepared.holes)
         arguments = prepared.holes, absent, job.privacy.k, range(absent.shape[1])
         patterns = (
-            join_patterns(*arguments)
+            prepared_table.join_patterns(*arguments)
             if strata is None
-            else join_patterns_within_strata(*arguments, strata)
+            else prepared_table.join_patterns_within_strata(*arguments, strata)
         )
         cells = patterns.labels
     if strata is not None and strata.is_released is not None and cells is not None:
@@ -170,7 +166,7 @@ def _find_prepared_cells(prepared: PreparedTable, job: Job) -> Labels | None:
 
 
 def place_new_records(
-    job: Job, wave: LaterWave, prepared: PreparedTable
+    job: Job, wave: LaterWave, prepared: prepared_table.PreparedTable
 ) -> tuple[Job, LaterWave]:
     """Return the job with the places of new records and of groups with few changes."""
     partition = job.partition
