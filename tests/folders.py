@@ -90,10 +90,7 @@ def linked(
 
 
 def of_same_groups(
-    release: aggopt.FolderRelease,
-    before: pd.DataFrame,
-    asked: Job,
-    kept: Any = None,
+    release: aggopt.FolderRelease, before: pd.DataFrame, asked: Job, kept: Any = None
 ) -> aggopt.Release:
     """Return what memory publishes of the groups of a folder's release.
 

@@ -22,10 +22,7 @@ PARTS = {  # each checklist by its heading
 LAWS = {  # the tests that hold what a checklist adds, and those of them that can
     "A model": ("tests/models/test_contract.py", "midrange or every_file"),
     "A solver": ("tests/solvers/test_classes.py", "osqp"),
-    "A partitioner": (
-        "tests/partition/test_laws.py",
-        "rings and groups_have",
-    ),
+    "A partitioner": ("tests/partition/test_laws.py", "rings and groups_have"),
     "A repair": ("tests/repair/test_laws.py", "pooled"),
     "An aggregator": ("tests/aggregate/test_laws.py", "midrange and not objective"),
     "A privacy model": ("tests/privacy/test_laws.py", "alpha"),

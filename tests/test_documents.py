@@ -12,7 +12,7 @@ from test_import_direction import FLOORS
 
 ROOT = Path(__file__).parent.parent
 NONE = {  # what names what there was; and what stands at the top, and on the site alone
-    *("CHANGELOG.md", "index.md", "contributing.md", "changes.md"),
+    *("CHANGELOG.md", "index.md", "contributing.md", "changes.md")
 }
 PAGES = tuple(
     sorted(

@@ -294,11 +294,7 @@ rounding = {"output": {"round_integers": True}}
 blockwise = {"privacy": {"k": 3, "scope": "blocks"}}
 ranking = {"partition": {"method": "individual_ranking"}}
 age_alone = {
-    "roles": {
-        **ROLES,
-        "quasi-identifier": ["age"],
-        "other": ["note", "income"],
-    }
+    "roles": {**ROLES, "quasi-identifier": ["age"], "other": ["note", "income"]}
 }
 
 
@@ -431,9 +427,7 @@ CASES: dict[str, Case] = {
         job(attributes={"note": {"kind": "nominal"}}),
     ),
     "a category that P3M is to move": with_column(
-        "age",
-        LEVELS,
-        aggregation={"method": "p3m", "delta": {"attributes": WISHES}},
+        "age", LEVELS, aggregation={"method": "p3m", "delta": {"attributes": WISHES}}
     ),
     "a method of numbers, only categories": with_column(
         "age", LEVELS, **age_alone, aggregation=P3M
@@ -691,9 +685,7 @@ CASES: dict[str, Case] = {
     ),
     "a stratum with a missing value": stratified(20, spoiled=("note", 1, None)),
     "strata that groups would have to be made across": stratified(
-        20,
-        spoiled=("illness", 20, "none"),
-        privacy={"k": 3, "l": 2, "repair": "merge"},
+        20, spoiled=("illness", 20, "none"), privacy={"k": 3, "l": 2, "repair": "merge"}
     ),
     "a method of all records within strata": stratified(
         20, partition={"method": "diverse_vmdav"}, privacy={"k": 3, "l": 2}
@@ -726,10 +718,7 @@ CASES: dict[str, Case] = {
     "fewer units than k": united(2),
     "some attributes of units": united(20, units={"attributes": ["age"]}),
     "attributes of units and of records, k of each kind": united(
-        20,
-        alike=40,
-        units={"attributes": ["age"]},
-        privacy={"k": 3, "scope": "blocks"},
+        20, alike=40, units={"attributes": ["age"]}, privacy={"k": 3, "scope": "blocks"}
     ),
     "pseudonyms of units of different numbers of records": united(
         20, alike=40, units={**OF_UNITS, "published": "pseudonym"}

@@ -417,11 +417,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "a table whose audit fails": ({}, X, None),
     "a setting that is a parameter itself": ({"settings": {"method": "p3m"}}, X, None),
     "settings that are not a map": ({"settings": ["keep"]}, X, None),
-    "an unknown way with records that were not fitted": (
-        {"unseen": "nearst"},
-        X,
-        None,
-    ),
+    "an unknown way with records that were not fitted": ({"unseen": "nearst"}, X, None),
     "the records that were fitted, in another order": ({}, X, SHUFFLED),
     "records that were not fitted": ({}, X, NEW),
     "records that were not fitted, with the nearest rows": (

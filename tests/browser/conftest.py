@@ -16,8 +16,7 @@ def browser():
     if found is None:
         pytest.skip("no browser: .ci/install-chromium, or apt-get install chromium")
     api = pytest.importorskip(
-        "playwright.sync_api",
-        reason="pip install playwright axe-playwright-python",
+        "playwright.sync_api", reason="pip install playwright axe-playwright-python"
     )
     with api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(

@@ -35,10 +35,7 @@ def pages(tmp_path_factory):
     """A report for the public and one for the office, of names of any kind."""
     folder = tmp_path_factory.mktemp("pages")
     table = patients()
-    roles = {
-        "quasi-identifier": list(table)[:4],
-        "confidential": ["progression"],
-    }
+    roles = {"quasi-identifier": list(table)[:4], "confidential": ["progression"]}
     job = aggopt.Job(roles=roles, privacy={"k": 5}, partition=MDAV)
     release = aggopt.mask(table, job)
     few = {"quasi-identifier": list(table)[:3]}  # numbers: other k are on their map

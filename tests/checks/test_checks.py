@@ -94,15 +94,7 @@ def test_an_exception_to_no_law_is_refused_with_the_nearest():
         next(checks_of(thing))
 
 
-@pytest.mark.parametrize(
-    "nothing",
-    [
-        3,
-        np.mean,
-        dict,
-        Method(name="x", when="never"),
-    ],
-)
+@pytest.mark.parametrize("nothing", [3, np.mean, dict, Method(name="x", when="never")])
 def test_what_no_laws_are_of_is_refused(nothing):
     with refused(JobError):
         next(checks_of(nothing))

@@ -124,11 +124,7 @@ WRONG = {
         "data.x.sort()\n    away = at.c[data.labels] - data.x\n",
         "judging_changes_nothing",
     ),
-    "maximised": (
-        "cp.Minimize(cp.sum(e))",
-        "cp.Maximize(-cp.sum(e))",
-        AGREE,
-    ),
+    "maximised": ("cp.Minimize(cp.sum(e))", "cp.Maximize(-cp.sum(e))", AGREE),
 }
 
 

@@ -167,13 +167,7 @@ def test_each_unit_counts_once_before_masking(printed, folder) -> None:
     assert {each["total"] for each in json.loads(out)["sets"]} == {20}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--same-order",),
-        ("--target", "illness"),
-    ],
-)
+@pytest.mark.parametrize("words", [("--same-order",), ("--target", "illness")])
 def test_options_of_a_release_are_refused_without_one(printed, words) -> None:
     with refused(AggoptError):
         printed("risk", "people.csv", "job.toml", *words)

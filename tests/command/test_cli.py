@@ -450,22 +450,10 @@ def test_usage_errors_have_exit_code_2_and_can_be_json(aggopt):
 @pytest.mark.parametrize(
     ("words", "order"),
     [
-        (
-            ("mask", "job.toml", "people.csv", "--out", "m.csv"),
-            "mask TABLE JOB",
-        ),
-        (
-            ("assess", "job.toml", "m.csv", "people.csv"),
-            "assess TABLE MASKED JOB",
-        ),
-        (
-            ("compare-solvers", "job.toml", "PEOPLE.CSV"),
-            "compare-solvers TABLE JOB",
-        ),
-        (
-            ("sweep", "job.toml", "people.csv", "--alpha", "0.5"),
-            "sweep TABLE JOB",
-        ),
+        (("mask", "job.toml", "people.csv", "--out", "m.csv"), "mask TABLE JOB"),
+        (("assess", "job.toml", "m.csv", "people.csv"), "assess TABLE MASKED JOB"),
+        (("compare-solvers", "job.toml", "PEOPLE.CSV"), "compare-solvers TABLE JOB"),
+        (("sweep", "job.toml", "people.csv", "--alpha", "0.5"), "sweep TABLE JOB"),
     ],
 )
 def test_a_table_in_the_place_of_the_job_is_refused_with_their_order(

@@ -140,8 +140,5 @@ attributes = { age = { tree = "tree.csv" }, sex = { kind = "nominal" } }
         ],
         "aggregation": {"model": f"{here}:m", "solver": "cvxpy:OSQP"},
         "privacy": [{"own": [{"method": f"{here}:p"}]}],
-        "attributes": {
-            "age": {"tree": f"{lab}/tree.csv"},
-            "sex": {"kind": "nominal"},
-        },
+        "attributes": {"age": {"tree": f"{lab}/tree.csv"}, "sex": {"kind": "nominal"}},
     }

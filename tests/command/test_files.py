@@ -97,8 +97,7 @@ def test_missing_codes_are_counted(here, aggopt):
 
 
 def test_names_that_the_file_does_not_allow_are_refused_before_the_table_is_read(
-    here,
-    aggopt,
+    here, aggopt
 ):
     Path("job.toml").write_text(JOB.replace('"income"', '"yearly income"'))
     Path("people.csv").unlink()

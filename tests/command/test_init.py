@@ -419,9 +419,7 @@ def test_what_is_never_negative_is_published_from_zero_up(here, aggopt):  # noqa
     assert found == {"age": FROM_ZERO, "height": FROM_ZERO}
     keeping = '[aggregation]\nmethod = "mean"\nkeep = "variance"\n'
     job = {
-        "new.toml": re.sub(
-            r"\n\[aggregation\]\n(method = .*\n)?", f"\n{keeping}", text
-        ),
+        "new.toml": re.sub(r"\n\[aggregation\]\n(method = .*\n)?", f"\n{keeping}", text)
     }
     job["free.toml"] = job["new.toml"].replace("\nlower = 0", "\n# lower = 0")
     least = {}
@@ -521,11 +519,7 @@ def test_the_label_of_a_statistical_file_says_that_data_are_confidential(tmp_pat
 def test_hostile_files(here, aggopt, what, ending):  # noqa: F811
     Path(f"odd.{ending}").write_bytes(HOSTILE[what])
     code, out, err = aggopt("init", f"odd.{ending}", "--out", "new.toml")
-    read = ending == "csv" and what in {
-        "one column",
-        "header alone",
-        "zero bytes",
-    }
+    read = ending == "csv" and what in {"one column", "header alone", "zero bytes"}
     assert code == (0 if read else 2)
     assert ("To fix:" in err) is not read
     assert "Internal" not in err

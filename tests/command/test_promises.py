@@ -51,9 +51,7 @@ def test_assess_finds_a_promise_that_does_not_hold(promising, aggopt):
 
 
 def test_a_broken_promise_ends_with_1_and_leaves_nothing(
-    promising,
-    aggopt,
-    monkeypatch,
+    promising, aggopt, monkeypatch
 ):
     from aggopt.repair import merge_until_satisfied as _merge_until_satisfied
 

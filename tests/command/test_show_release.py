@@ -119,8 +119,7 @@ def test_losses_of_numbers_and_of_categories_are_said_separately() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "drawn"),
-    [({"method": "mean"}, False), ({"method": "p3m"}, True)],
+    ("how", "drawn"), [({"method": "mean"}, False), ({"method": "p3m"}, True)]
 )
 def test_margins_are_named_after_the_objectives_that_include_them(how, drawn) -> None:
     lines = format_release(aggopt.mask(people(), job(aggregation=how)), FILES)
@@ -226,8 +225,7 @@ def test_values_below_zero_are_printed_with_the_bound_that_avoids_them() -> None
 def test_the_worst_case_has_fifteen_lines() -> None:
     wished = wide(80)
     asked = wide_job(
-        partition={"method": "individual_ranking"},
-        privacy={"k": 3, "scope": "blocks"},
+        partition={"method": "individual_ranking"}, privacy={"k": 3, "scope": "blocks"}
     )
     release = aggopt.mask(wished, asked)
     assert release.audit.warning

@@ -34,11 +34,7 @@ def test_interrupted_while_it_is_imported_it_says_so_in_a_sentence() -> None:
     assert said.stderr == f"Error: Interrupted.\nTo fix: {fix}\n"
     assert (said.returncode, said.stdout) == (130, "")
     said = ended(INTERRUPTED.format(words=["--json"]))
-    assert json.loads(said.stdout) == {
-        "error": "Interrupted.",
-        "fix": fix,
-        "exit": 130,
-    }
+    assert json.loads(said.stdout) == {"error": "Interrupted.", "fix": fix, "exit": 130}
     assert (said.returncode, said.stderr) == (130, "")
 
 

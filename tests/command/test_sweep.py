@@ -110,10 +110,7 @@ GRID = {"alpha": [0.3, 0.7], "delta": [0.1, 0.5]}
 
 @pytest.mark.parametrize(
     ("jobs", "how"),
-    [
-        (1, P3M),
-        pytest.param(2, {"method": "p3m", "margin": 0}, marks=pytest.mark.slow),
-    ],
+    [(1, P3M), pytest.param(2, {"method": "p3m", "margin": 0}, marks=pytest.mark.slow)],
 )
 def test_a_sweep_measures_every_point(jobs, how):
     points = list(sweep.sweep(people(), job(aggregation=how), **GRID, jobs=jobs))
@@ -130,12 +127,7 @@ def test_a_sweep_measures_every_point(jobs, how):
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"alpha": []},
-        {"alpha": [1.5]},
-        {"delta": [-1.0]},
-        {"delta": [float("nan")]},
-    ],
+    [{"alpha": []}, {"alpha": [1.5]}, {"delta": [-1.0]}, {"delta": [float("nan")]}],
 )
 def test_a_grid_that_cannot_be_used_is_refused(change):
     with refused(JobError):
@@ -227,10 +219,7 @@ def test_a_sweep_links_more_than_1000_records_in_blocks():
     ("blocks", "says"),
     [
         ((1, 1), "records linked by one-to-one assignment, %"),
-        (
-            (2, 2),
-            "one-to-one assignment, % (in 2 blocks: mostly a little too high)",
-        ),
+        ((2, 2), "one-to-one assignment, % (in 2 blocks: mostly a little too high)"),
         ((4, 2, 3), "(in 2-4 blocks: mostly a little too high)"),
     ],
 )
@@ -395,9 +384,5 @@ def test_the_limit_is_the_one_asked_then_the_job_s_then_a_minute():
     assert [
         compare_solvers._choose_time_limit(*of)
         for of in ((3.0, 4.0), (None, 4.0), (None, None))
-    ] == [
-        3.0,
-        4.0,
-        60.0,
-    ]
+    ] == [3.0, 4.0, 60.0]
     assert compare_solvers._choose_time_limit(None, 0.0) == 0  # seconds = 0: at once

@@ -54,14 +54,7 @@ def test_settings_that_are_not_given_are_those_of_the_function() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [
-        {"cpa": 3},
-        {"cap": "x"},
-        {"cap": True},
-        {"fast": 1},
-        {"how": 1},
-        {"progress": 1},
-    ],
+    [{"cpa": 3}, {"cap": "x"}, {"cap": True}, {"fast": 1}, {"how": 1}, {"progress": 1}],
 )
 def test_other_settings_are_refused(given) -> None:
     with refused(JobError):
@@ -148,15 +141,7 @@ def test_it_gets_the_progress_callback_if_it_takes_it() -> None:
     assert own(lambda X, k: X).run(1, 2, progress=shares.append) == 1
 
 
-@pytest.mark.parametrize(
-    "thing",
-    [
-        3,
-        lambda X: X,
-        lambda *, X, k: X,
-        dict,
-    ],
-)
+@pytest.mark.parametrize("thing", [3, lambda X: X, lambda *, X, k: X, dict])
 def test_what_no_method_can_be_made_of_is_refused(thing) -> None:
     with refused(JobError):
         own(thing)

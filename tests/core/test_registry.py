@@ -90,10 +90,7 @@ def test_what_else_a_folder_or_a_section_has_is_taken() -> None:
     assert own == REQUIREMENTS.taken
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"seconds"}, {"heat"}],
-)
+@pytest.mark.parametrize("settings", [{"seconds"}, {"heat"}])
 def test_a_setting_that_does_not_act_is_refused(settings) -> None:
     with refused(JobError):
         require_arguments("boil", settings, lambda X, k, water=1: None)

@@ -174,12 +174,7 @@ def test_duplicate_names_in_a_parquet_file_are_named(tmp_path):
 
 @pytest.mark.parametrize(
     "first",
-    [
-        f"{SECRET},7,{SECRET}",
-        f"{SECRET},x,7",
-        f"{SECRET},x,y",
-        f"{SECRET},x,note",
-    ],
+    [f"{SECRET},7,{SECRET}", f"{SECRET},x,7", f"{SECRET},x,y", f"{SECRET},x,note"],
 )
 def test_a_first_line_that_is_a_record_is_not_repeated(tmp_path, first):
     (tmp_path / "t.csv").write_text(f"{first}\n1,2,3\n")

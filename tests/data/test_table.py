@@ -119,10 +119,7 @@ def test_rounding_gives_the_nearest_value_the_type_can_hold(dtype, expected):
 
 @pytest.mark.parametrize(
     ("dtype", "ends"),
-    [
-        ("int64", (-(2**63), 2**63 - 1024)),
-        ("uint64", (0, 2**64 - 2048)),
-    ],
+    [("int64", (-(2**63), 2**63 - 1024)), ("uint64", (0, 2**64 - 2048))],
 )
 def test_rounding_stays_inside_the_widest_types(dtype, ends):
     checked = Table.of(one([1, 2], dtype), q)
@@ -160,10 +157,7 @@ def test_missing_entries_outside_the_quasi_identifiers_are_kept():
 SECRET = 123456.789
 BAD = {
     "no records": (people(0), "The table has no records"),
-    "missing": (
-        people(3).assign(age=[SECRET, np.nan, np.nan]),
-        r"'age': 2 missing\)",
-    ),
+    "missing": (people(3).assign(age=[SECRET, np.nan, np.nan]), r"'age': 2 missing\)"),
     "None in an object column": (
         people(3).assign(age=np.array([SECRET, None, 1], dtype=object)),
         r"'age' \(Object\)",
@@ -199,10 +193,7 @@ BAD = {
         pa.table([[1], [2]], names=["age", "age"]),
         "more than once: 'age'",
     ),
-    "names that are not text": (
-        people(3).rename(columns={"note": 5}),
-        "are not text",
-    ),
+    "names that are not text": (people(3).rename(columns={"note": 5}), "are not text"),
     "a list": ([1, 2], "builtins.list is not a table"),
     "a lazy frame": (pl.LazyFrame({"age": [1]}), "collect a lazy one first"),
     "a series": (pd.Series([1]), "is not a table"),

@@ -10,11 +10,7 @@ from aggopt.errors import JobError
 from aggopt.partition import mdav
 
 TREE = {"a": "low", "b": "low", "c": "high", "low": "any", "high": "any"}
-DOMAINS = (
-    Domain.nominal("abc"),
-    Domain.ordinal("abcd"),
-    Domain.hierarchical(TREE),
-)
+DOMAINS = (Domain.nominal("abc"), Domain.ordinal("abcd"), Domain.hierarchical(TREE))
 CODES = np.array([0, 2, 2, 1, 0, 0, 1, 2])
 LABELS = np.array([0, 0, 1, 1, 0, 1, 2, 2])
 

@@ -81,10 +81,7 @@ UNABLE = {
 
 @pytest.mark.parametrize("what", UNABLE)
 def test_what_needs_all_records_is_refused_with_a_way_out(what):
-    with refused(
-        JobError,
-        what,
-    ):
+    with refused(JobError, what):
         require_supported_job(job(**UNABLE[what]))
 
 

@@ -24,11 +24,7 @@ from aggopt.measure._typed_pair import TypedPair
 from aggopt.measure.types import assess_types, means_by_kind
 
 NAMES = ["age", "ill", "note", "school"]
-TYPED = {
-    "identifier": ["name"],
-    "quasi-identifier": NAMES,
-    "other": ["height"],
-}
+TYPED = {"identifier": ["name"], "quasi-identifier": NAMES, "other": ["height"]}
 ILL = ["flu", "asthma", "none", "gout", "ulcer", "angina"]
 TREE = {"lung": ["flu", "asthma"], "well": ["none"], "other": ["gout", "ulcer"]}
 SCHOOL = {"school": {"order": ["low", "middle", "high"]}}

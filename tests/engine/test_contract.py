@@ -71,8 +71,7 @@ CASES = {
         "a", privacy={"own": lambda values: True, "repair": "merge"}
     ),
     "levels of confidential text": beside(
-        "a",
-        privacy={"l": 2, "repair": "merge", "confidential": {"ill": {"levels": 3}}},
+        "a", privacy={"l": 2, "repair": "merge", "confidential": {"ill": {"levels": 3}}}
     ),
     "strata": beside(noted(), **WITHIN),
     "strata of fewer than k records": beside(noted("c", "c"), **WITHIN),
@@ -103,8 +102,7 @@ CASES = {
     "a missing name": beside(noted(None), **TOWNS),
     "a missing name, filled": beside(noted(None), **TOWNS, missing={"policy": "fill"}),
     "a category, and weights": beside(
-        noted(),
-        roles={**TOWNS["roles"], "other": ["height"], "weight": ["income"]},
+        noted(), roles={**TOWNS["roles"], "other": ["height"], "weight": ["income"]}
     ),
     "a category, and weights, with exact frequencies": beside(
         noted(),

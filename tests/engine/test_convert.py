@@ -505,10 +505,9 @@ CASES = {
     "names that are numbers": raw(b"id,7\n1,2\n"),
     "files of other headers": several(header="id,year"),
     "files of more columns": lambda folder: (
-        (
-            put(folder, "1"),
-            put(folder, "1,2", header="id,age,year", name="more.csv"),
-        )[0].parent
+        (put(folder, "1"), put(folder, "1,2", header="id,age,year", name="more.csv"))[
+            0
+        ].parent
     ),
     "a header line alone": raw(b"id,age"),
     "a file that is not there": lambda folder: folder / "none.csv",

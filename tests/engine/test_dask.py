@@ -9,10 +9,7 @@ from folders import digest, job, masked, persons, put
 from refusals import refused
 
 from aggopt.engine.executors import dask_cluster as dask_engine
-from aggopt.engine.executors.dask_cluster import (
-    DaskExecutor,
-    connect_to_dask,
-)
+from aggopt.engine.executors.dask_cluster import DaskExecutor, connect_to_dask
 from aggopt.engine.validate.executors import require_secure
 from aggopt.errors import EngineError, JobError
 from aggopt.job.engine_section import Engine

@@ -126,10 +126,7 @@ def test_what_an_error_says_is_not_repeated(known, monkeypatch):
 
 @pytest.mark.parametrize(
     "raised",
-    [
-        MemoryError(),
-        OSError(28, "No space left on device"),
-    ],
+    [MemoryError(), OSError(28, "No space left on device")],
     ids=["memory", "disk"],
 )
 def test_a_machine_that_is_full_is_told(known, monkeypatch, raised):

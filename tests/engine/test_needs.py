@@ -117,10 +117,7 @@ def test_less_room_than_files_in_between_take_is_refused(parts, tmp_path, monkey
     require_resources(parts, job(), tmp_path / "out")
     room["free"] -= 1024
     require_resources(parts, job(engine={"resume": True}), tmp_path / "out")
-    with refused(
-        EngineError,
-        tmp_path,
-    ):
+    with refused(EngineError, tmp_path):
         require_resources(parts, job(), tmp_path / "out")
 
 

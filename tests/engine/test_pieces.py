@@ -68,10 +68,7 @@ def test_an_empty_part_is_no_piece(tmp_path):
 
 
 def test_an_empty_folder_is_refused(tmp_path):
-    with refused(
-        TableError,
-        tmp_path,
-    ):
+    with refused(TableError, tmp_path):
         InputFolder.of(tmp_path)
 
 
@@ -90,10 +87,7 @@ def test_other_kinds_of_files_are_refused(tmp_path):
 
 def test_what_is_no_parquet_file_is_refused_without_quoting_it(tmp_path):
     (tmp_path / "a.parquet").write_text("Mary,42")
-    with refused(
-        TableError,
-        tmp_path,
-    ):
+    with refused(TableError, tmp_path):
         InputFolder.of(tmp_path)
 
 
@@ -126,10 +120,7 @@ DIFFERING = {
 @pytest.mark.parametrize("said", DIFFERING)
 def test_parts_with_other_columns_are_refused_by_name(tmp_path, said):
     folder = put(tmp_path / "in", persons(5), DIFFERING[said](persons(5)))
-    with refused(
-        TableError,
-        said,
-    ):
+    with refused(TableError, said):
         InputFolder.of(folder)
 
 
@@ -258,10 +249,7 @@ def test_a_partition_whose_column_the_files_have_loses_nothing(tmp_path):
 
 @pytest.mark.parametrize("address", ["s3://bucket/in", "gs://bucket/*.parquet"])
 def test_an_address_is_refused_by_its_name(address):
-    with refused(
-        TableError,
-        address,
-    ):
+    with refused(TableError, address):
         InputFolder.of(address)
 
 

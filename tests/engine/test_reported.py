@@ -147,11 +147,7 @@ def test_files_that_the_manifest_does_not_describe_are_refused(copied, change):
     else:
         (copied / "more.parquet").write_bytes(file.read_bytes())
     manifest = copied.with_name("out.private") / "manifest.json"
-    with refused(
-        TableError,
-        str(copied),
-        str(manifest),
-    ):
+    with refused(TableError, str(copied), str(manifest)):
         read_folder_report(copied)
 
 
@@ -171,10 +167,7 @@ def test_an_edited_manifest_is_refused(copied, key, value):
 
 def test_a_release_that_is_too_large_for_a_page_is_refused(made, monkeypatch):
     monkeypatch.setattr(reported, "LARGEST", 500)
-    with refused(
-        JobError,
-        str(made.path),
-    ):
+    with refused(JobError, str(made.path)):
         read_folder_report(made.path)
 
 

@@ -221,10 +221,7 @@ def test_missing_and_infinite_values_are_refused_by_part_and_column(tmp_path):
 @pytest.mark.parametrize("name", ["out", "out.private"])
 def test_a_folder_that_is_there_is_never_overwritten(folder, tmp_path, name):
     (tmp_path / name).mkdir()
-    with refused(
-        TableError,
-        str(tmp_path / name),
-    ):
+    with refused(TableError, str(tmp_path / name)):
         masked(folder, job(), tmp_path / "out")
 
 

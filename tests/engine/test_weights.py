@@ -112,9 +112,7 @@ def test_weights_may_be_dropped_and_medians_are_weighted(folder, tmp_path):
 def test_the_programs_of_p3m_are_those_of_weighted_groups(folder, tmp_path):
     wish = {"delta": 0.1, "importance": 0.2}
     asked = job(
-        roles=WEIGHED,
-        aggregation={"method": "p3m", "margin": 0.0, **wish},
-        output=FULL,
+        roles=WEIGHED, aggregation={"method": "p3m", "margin": 0.0, **wish}, output=FULL
     )
     found = masked(folder, asked, tmp_path / "out")
     before, _, labels = linked(folder, found)

@@ -84,10 +84,7 @@ def test_a_full_disk_is_told_in_words(tmp_path):
         aside.write_text("half")
         raise OSError(28, "No space left on device")
 
-    with refused(
-        EngineError,
-        tmp_path,
-    ):
+    with refused(EngineError, tmp_path):
         write_atomically(tmp_path / "work" / "a", fail)
     assert list((tmp_path / "work").iterdir()) == []
 

@@ -30,11 +30,7 @@ def test_a_job_of_an_engine_is_read_as_it_was_written(tmp_path, named):
     assert Job(**stated) == asked
 
 
-UNNAMED = {
-    "local": "block = 9",
-    "dask": "workers = 2\nblock = 9",
-    "memory": "",
-}
+UNNAMED = {"local": "block = 9", "dask": "workers = 2\nblock = 9", "memory": ""}
 
 
 @pytest.mark.parametrize("name", UNNAMED)
@@ -60,11 +56,7 @@ def test_keys_that_no_engine_takes_are_refused_all_the_same(tmp_path, said):
 
 @pytest.mark.parametrize(
     "keys",
-    [
-        {"jobs": 2},
-        {"name": "local", "workers": 2},
-        {"jobs": 2, "workers": 2},
-    ],
+    [{"jobs": 2}, {"name": "local", "workers": 2}, {"jobs": 2, "workers": 2}],
     ids=["memory", "local", "of two engines"],
 )
 def test_keys_of_another_engine_are_refused_with_its_name(keys):

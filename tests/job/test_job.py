@@ -124,13 +124,7 @@ WRONG = [
     {"aggregation": {"method": "satisfaction", "solver": "highs"}},
     {"partition": {"method": "individual_ranking", "solver": "dinamic"}},
     {"partition": {"method": "univariate", "solver": "uno"}},
-    {
-        "privacy": {
-            "k": 3,
-            "t": 0.2,
-            "repair": {"method": "swap", "solver": "hihgs"},
-        }
-    },
+    {"privacy": {"k": 3, "t": 0.2, "repair": {"method": "swap", "solver": "hihgs"}}},
     {"privacy": {"k": 3, "scope": "block"}},
     {"input": {"separator": ";;"}},
     {"input": {"decimal": ";"}},
@@ -228,10 +222,7 @@ def test_sections_that_must_be_there():
         Job()
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["k = ", "[privacy]\nk = 3"],
-)
+@pytest.mark.parametrize("text", ["k = ", "[privacy]\nk = 3"])
 def test_unusable_files_are_refused(tmp_path, text):
     with refused(JobError):
         read(tmp_path, text)

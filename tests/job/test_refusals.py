@@ -171,13 +171,7 @@ def test_an_unknown_key_within_a_distance_gets_advice_how_to_write_one():
         Job(**PLAIN, aggregation={"method": "p3m", "delta": wish})
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "time_limit",
-        "solver",
-    ],
-)
+@pytest.mark.parametrize("key", ["time_limit", "solver"])
 def test_a_key_of_repairs_under_privacy_is_sent_to_its_place(key):
     with refused(JobError, "[privacy]", "[privacy.repair]"):
         Job(roles=ROLES, privacy={**LT, key: 3})

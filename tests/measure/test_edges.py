@@ -342,8 +342,7 @@ def test_released_in_other_units(m: Measure, far: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "of",
-    [measure.sdid, measure.sdid_chance, measure.dr, measure.si, measure.assess],
+    "of", [measure.sdid, measure.sdid_chance, measure.dr, measure.si, measure.assess]
 )
 @pytest.mark.parametrize(
     ("safety", "complaint"),

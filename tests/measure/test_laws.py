@@ -75,11 +75,7 @@ def test_the_page_lists_each_measure_with_its_range_and_direction() -> None:
     assert listed == said
 
 
-@parametrize_with_checks(
-    *measure.MEASURES.values(),
-    in_blocks,
-    assessed,
-)
+@parametrize_with_checks(*measure.MEASURES.values(), in_blocks, assessed)
 def test_laws(check) -> None:
     check()
 

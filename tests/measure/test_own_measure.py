@@ -43,15 +43,7 @@ def test_values_that_are_numbers_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        "4711",
-        None,
-        True,
-        np.array([1.0, 2.0]),
-        float("nan"),
-        -np.inf,
-    ],
+    "value", ["4711", None, True, np.array([1.0, 2.0]), float("nan"), -np.inf]
 )
 def test_what_is_no_number_is_refused(value) -> None:
     def odd(original, released):

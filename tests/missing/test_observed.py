@@ -19,10 +19,7 @@ def test_it_is_counted_group_by_group():
     assert check.keeps == "k of at most 1"
     assert asked.measure_shortfall(
         *sort_by_group(np.array([0, 0, 0, 1, 1, 1]))
-    ).tolist() == [
-        0.0,
-        0.5,
-    ]
+    ).tolist() == [0.0, 0.5]
     assert Observed("age", THERE, 1).is_satisfied(np.array([0, 0, 0, 1, 1, 1]))
     assert asked.n == 6
 

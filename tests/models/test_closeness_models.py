@@ -10,12 +10,7 @@ from conftest import require_solver
 from programs import missed_by
 from refusals import refused
 
-from aggopt.errors import (
-    InfeasibleInputError,
-    JobError,
-    TableError,
-    UnknownNameError,
-)
+from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
 from aggopt.models import closeness_assign as assign
 from aggopt.models import closeness_bound as bound
 from aggopt.models import closeness_merge as merge

@@ -39,13 +39,7 @@ def test_the_largest_violation_is_the_worst_and_never_below_0():
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "p3m",
-        "set_partition",
-        "closeness_merge",
-        "closeness_assign",
-    ],
+    "name", ["p3m", "set_partition", "closeness_merge", "closeness_assign"]
 )
 def test_missing_values_are_refused_by_the_data_of_a_model(name):
     data = MODELS[name].example()

@@ -9,12 +9,7 @@ from partition import exact
 from programs import missed_by
 from refusals import refused
 
-from aggopt.errors import (
-    InfeasibleInputError,
-    JobError,
-    TableError,
-    UnknownNameError,
-)
+from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
 from aggopt.models import univariate as model
 from aggopt.solvers import SOLVERS
 from aggopt.solvers.run_solver import run_here

@@ -82,10 +82,7 @@ def most_spread(sizes, lower):
 
 
 @examples(60)
-@given(
-    st.lists(st.integers(1, 9), min_size=2, max_size=6),
-    st.floats(-3, -0.05),
-)
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=6), st.floats(-3, -0.05))
 def test_one_bound_is_refused_where_no_vertex_has_the_variance(sizes, lower) -> None:
     sizes = np.array(sizes, float)
     most = most_spread(sizes, lower)

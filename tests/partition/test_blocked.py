@@ -24,11 +24,7 @@ from aggopt.partition._blocked_search import (
     search_regions,
 )
 from aggopt.partition._local_search.search import anneal_labels
-from aggopt.partition.spatial_order import (
-    find_near,
-    sort_in_space,
-    split_in_parts,
-)
+from aggopt.partition.spatial_order import find_near, sort_in_space, split_in_parts
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)
@@ -351,12 +347,7 @@ def test_wrong_options_say_what_to_do(wrong):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"inner": "mdva"},
-        {"effort": "high"},
-        {"scale": "y"},
-    ],
+    "wrong", [{"inner": "mdva"}, {"effort": "high"}, {"scale": "y"}]
 )
 def test_unknown_names_say_what_is_known(wrong):
     with refused(UnknownNameError):

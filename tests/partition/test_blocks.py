@@ -11,14 +11,7 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
 )
-from aggopt.partition import (
-    cbfs,
-    correlated_blocks,
-    in_blocks,
-    mdav,
-    univariate,
-    vmdav,
-)
+from aggopt.partition import cbfs, correlated_blocks, in_blocks, mdav, univariate, vmdav
 
 X = np.random.default_rng(4).gamma(2.0, size=(41, 4))
 NAMED = [mdav, cbfs]

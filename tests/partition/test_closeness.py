@@ -20,11 +20,7 @@ from aggopt.partition import (
     merge_until_close,
     vmdav,
 )
-from aggopt.partition.constraints import (
-    count_levels_by_group,
-    is_diverse,
-    read_levels,
-)
+from aggopt.partition.constraints import count_levels_by_group, is_diverse, read_levels
 
 CLOSE = merge_until_close, anonymity_first, closeness_first
 RNG = np.random.default_rng(5)

@@ -17,9 +17,7 @@ from aggopt.partition import mdav
 from aggopt.partition import neighbours as near_module
 from aggopt.partition._local_search import local_search as effort
 from aggopt.partition._local_search import search as searching
-from aggopt.partition._local_search.local_search import (
-    local_search,
-)
+from aggopt.partition._local_search.local_search import local_search
 from aggopt.partition._local_search.search import (
     Collection,
     anneal_labels,

@@ -15,10 +15,7 @@ from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, diverse_vmdav, local_search, mdav
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.search import improve_labels
-from aggopt.partition.constraints import (
-    ConstraintArguments,
-    read_constraints,
-)
+from aggopt.partition.constraints import ConstraintArguments, read_constraints
 from aggopt.partition.neighbours import find_neighbours
 from aggopt.solvers import Status
 

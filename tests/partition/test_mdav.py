@@ -49,13 +49,7 @@ def test_unscaled_lets_the_widest_attribute_decide() -> None:
 
 
 @pytest.mark.parametrize(
-    "option",
-    [
-        {"ending": "x"},
-        {"ending": "neerest"},
-        {"scale": "zz"},
-        {"scale": None},
-    ],
+    "option", [{"ending": "x"}, {"ending": "neerest"}, {"scale": "zz"}, {"scale": None}]
 )
 def test_unknown_names_are_refused(option: dict[str, str]) -> None:
     with refused(UnknownNameError):

@@ -251,14 +251,7 @@ def test_unusable_starts_are_refused(starts) -> None:
         mhm([[1.0], [2.0]], 1, starts=starts)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"order": "tps"},
-        {"order": None},
-        {"scale": "zz"},
-    ],
-)
+@pytest.mark.parametrize("option", [{"order": "tps"}, {"order": None}, {"scale": "zz"}])
 def test_unknown_names_are_refused(option: dict[str, str]) -> None:
     with refused(UnknownNameError):
         mhm([[1.0], [2.0]], 1, **option)

@@ -13,18 +13,9 @@ from refusals import refused
 from aggopt import datasets
 from aggopt.core.deadline import Deadline
 from aggopt.core.standardise import Scale
-from aggopt.errors import (
-    InfeasibleInputError,
-    JobError,
-    SolverError,
-    UnknownNameError,
-)
+from aggopt.errors import InfeasibleInputError, JobError, SolverError, UnknownNameError
 from aggopt.partition import local_search, mdav, optimal
-from aggopt.partition._optimal import (
-    column_generation,
-    schedule,
-    search_tree_kernels,
-)
+from aggopt.partition._optimal import column_generation, schedule, search_tree_kernels
 from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import ColumnPool, group_columns, number_groups

@@ -98,14 +98,7 @@ def test_one_line_loses_more_than_groups_in_the_whole_space(axis: str) -> None:
     assert loss(Z, projection(Z, 3, axis=axis)) > 3 * loss(Z, mdav(Z, 3))
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"axis": "pcs"},
-        {"axis": None},
-        {"scale": "zz"},
-    ],
-)
+@pytest.mark.parametrize("option", [{"axis": "pcs"}, {"axis": None}, {"scale": "zz"}])
 def test_unknown_names_are_refused(option: dict[str, str]) -> None:
     with refused(UnknownNameError):
         projection([[1.0], [2.0]], 1, **option)
@@ -196,15 +189,7 @@ def test_a_job_names_it_by_its_file(tmp_path, section) -> None:
     assert again.table.read_bytes() == files.table.read_bytes()
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        "mdva",
-        "optimal",
-        aggopt.partition.optimal,
-        3,
-    ],
-)
+@pytest.mark.parametrize("named", ["mdva", "optimal", aggopt.partition.optimal, 3])
 def test_what_no_search_sets_out_from_is_refused(named) -> None:
     with refused(JobError):
         job(partition={"method": "local_search", "initial": named})

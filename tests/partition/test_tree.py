@@ -13,13 +13,7 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition import _box_tree_kernels, cbfs, mdav
 from aggopt.partition import _radix_sort_kernels as radix_sort
 from aggopt.partition import _unassigned_pool as unassigned
-from aggopt.partition._box_tree import (
-    BRANCHING,
-    LEAF,
-    ROWS,
-    fit_axes,
-    project_records,
-)
+from aggopt.partition._box_tree import BRANCHING, LEAF, ROWS, fit_axes, project_records
 from aggopt.partition._box_tree_kernels import build_tree
 from aggopt.partition._unassigned_state import Pool
 

@@ -107,12 +107,7 @@ def test_weights_may_be_as_small_or_large_as_floats(unit):
 
 @pytest.mark.parametrize(
     "weights",
-    [
-        -W,
-        W[1:],
-        np.where(X[:, 0] > 0, np.nan, 1.0),
-        np.where(X[:, 0] > 0, 2e6, 1.0),
-    ],
+    [-W, W[1:], np.where(X[:, 0] > 0, np.nan, 1.0), np.where(X[:, 0] > 0, 2e6, 1.0)],
     ids=["negative", "too few", "missing", "too far apart"],
 )
 def test_weights_that_cannot_be_used_are_refused(weights):

@@ -216,11 +216,7 @@ def test_counts_that_no_choice_keeps_are_refused_with_a_slack_that_one_does() ->
 
 
 @pytest.mark.parametrize(
-    "how",
-    [
-        {"solver": "lagrangian"},
-        {"options": {"verbose": True}},
-    ],
+    "how", [{"solver": "lagrangian"}, {"options": {"verbose": True}}]
 )
 def test_a_solver_that_cannot_be_meant_is_refused_before_work(how) -> None:
     begun = []

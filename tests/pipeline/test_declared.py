@@ -156,11 +156,7 @@ def test_values_of_another_shape_or_complex_are_refused(model):
         for each in problem.variables():
             each.save_value(np.zeros(each.shape))
         first.save_value(wrong)
-        with refused(
-            AggoptError,
-            repr(first.name()),
-            str(first.shape),
-        ):
+        with refused(AggoptError, repr(first.name()), str(first.shape)):
             aggopt.adopt(problem, table, asked, "age")
 
 
@@ -173,11 +169,7 @@ def stated():
 def test_centroids_are_one_real_number_for_each_group(stated, wrong):
     assert stated.labels.max() == 12
     kind = np.asarray(wrong)
-    with refused(
-        AggoptError,
-        str(kind.shape),
-        str(kind.dtype),
-    ):
+    with refused(AggoptError, str(kind.shape), str(kind.dtype)):
         judge_centroids(stated, wrong, by="hand")
 
 
@@ -272,9 +264,7 @@ def test_a_model_is_told_bounds_where_there_are_some_and_it_takes_them():
 def test_a_program_is_by_weight():
     w = 1.0 + np.arange(40) % 3
     asked = job(
-        aggregation=P3M,
-        roles={**ROLES, "weight": "w"},
-        weights={"dominance": 1.0},
+        aggregation=P3M, roles={**ROLES, "weight": "w"}, weights={"dominance": 1.0}
     )
     made = declare_program(people().assign(w=w), asked, "age", "cvxpy", ())[1]
     assert made.data.weights == pytest.approx(w / w.mean())

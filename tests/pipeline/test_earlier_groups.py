@@ -295,12 +295,7 @@ def test_what_is_no_key_is_refused(tmp_path, text) -> None:
 
 
 @pytest.mark.parametrize(
-    "how",
-    [
-        {"person": "name"},
-        {"attributes": "one by one"},
-        {"method": "mdav"},
-    ],
+    "how", [{"person": "name"}, {"attributes": "one by one"}, {"method": "mdav"}]
 )
 def test_settings_that_do_not_go_together_are_refused(how) -> None:
     with refused(AggoptError):

@@ -94,31 +94,19 @@ def test_what_belongs_to_something_else_is_refused(files):
     folder, asked = files
     solved(folder, asked)
     sol, key = folder / "age.sol", "age.nl.key.json"
-    with refused(
-        AggoptError,
-        key,
-    ):
+    with refused(AggoptError, key):
         import_solution(TABLE, asked, "income", sol)
     with refused(AggoptError, key):
         import_solution(people(12, seed=1), asked, "age", sol)
-    with refused(
-        AggoptError,
-        str(folder / "age.nl"),
-    ):
+    with refused(AggoptError, str(folder / "age.nl")):
         import_solution(TABLE, asked, "age", sol, key=folder / "age.nl")
     none = folder / "none.sol"
-    with refused(
-        AggoptError,
-        str(folder / "none.nl.key.json"),
-    ):
+    with refused(AggoptError, str(folder / "none.nl.key.json")):
         import_solution(TABLE, asked, "age", none)
     with refused(AggoptError, str(none)):
         import_solution(TABLE, asked, "age", none, key=folder / key)
     for other in (job(4, aggregation=P3M), job(aggregation={**P3M, "delta": 0.4})):
-        with refused(
-            AggoptError,
-            key,
-        ):
+        with refused(AggoptError, key):
             import_solution(TABLE, other, "age", sol)
 
 
@@ -153,10 +141,7 @@ def test_formats_hold_what_they_can_and_no_file_is_lost(tmp_path):
     problem.x = pyo.Var()
     problem.cost = pyo.Objective(expr=pyo.exp(problem.x))
     for format in ("lp", "mps"):
-        with refused(
-            AggoptError,
-            repr(format),
-        ):
+        with refused(AggoptError, repr(format)):
             _write(problem, tmp_path / "x", format)
         made = export(TABLE, asked, "age", tmp_path / f"age.{format}", format=format)
         assert made.program.stat().st_size > 100

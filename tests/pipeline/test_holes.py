@@ -176,8 +176,7 @@ def test_a_hole_is_farther_away_than_any_two_records():
 
 
 @pytest.mark.parametrize(
-    ("had", "has"),
-    [(Status.OPTIMAL, Status.HEURISTIC), (Status.LIMIT, Status.LIMIT)],
+    ("had", "has"), [(Status.OPTIMAL, Status.HEURISTIC), (Status.LIMIT, Status.LIMIT)]
 )
 def test_what_values_lose_that_are_kept_has_no_bound_and_is_nobodys_optimum(had, has):
     proof = Certificate(had, 5.0, 5.0, 0.25, "solver", 7.5)
@@ -205,12 +204,7 @@ def exact(k, **of):
 
 
 @pytest.mark.parametrize(
-    ("sex", "k"),
-    [
-        ("aaaabbbccc", 4),
-        ("aaaaabbbbc", 4),
-        ("aaaaaaaaab", 3),
-    ],
+    ("sex", "k"), [("aaaabbbccc", 4), ("aaaaabbbbc", 4), ("aaaaaaaaab", 3)]
 )
 def test_levels_that_too_few_have_are_counted_without_holes(sex, k):
     frame = persons(len(sex), share=0.0).assign(sex=list(sex))

@@ -238,10 +238,7 @@ def test_attributes_in_different_blocks_are_refused():
         "attributes": [["age", "income"], ["height", "weight", "debt"]],
     }
     with pytest.raises(JobError, match="puts the numbers into 2 blocks"):
-        aggopt.mask(
-            wide(),
-            wide_job(partition=how, aggregation=means(PAIRS)),
-        )
+        aggopt.mask(wide(), wide_job(partition=how, aggregation=means(PAIRS)))
 
 
 def test_blocks_within_blocks_of_the_partition_are_taken():
@@ -261,11 +258,7 @@ def test_blocks_within_blocks_of_the_partition_are_taken():
     ("keep", "k", "says"),
     [
         (DEBT, 13, "a regression on attributes of rank 2 is kept by 4 or more."),
-        (
-            {"covariance": ["age", "income"]},
-            14,
-            "of rank 2 is kept by 3 or more.",
-        ),
+        ({"covariance": ["age", "income"]}, 14, "of rank 2 is kept by 3 or more."),
     ],
 )
 def test_fewer_groups_than_are_needed_are_refused(keep, k, says):

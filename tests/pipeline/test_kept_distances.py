@@ -52,15 +52,12 @@ def test_a_constant_below_other_numbers_does_not_count():
 
 
 JOB = aggopt.Job(
-    roles={"quasi-identifier": ["a"]},
-    privacy={"k": 2},
-    aggregation={"method": "p3m"},
+    roles={"quasi-identifier": ["a"]}, privacy={"k": 2}, aggregation={"method": "p3m"}
 )
 
 
 @pytest.mark.parametrize(
-    ("moved", "said"),
-    [(0, "100%"), (1, "75%"), (2, None), (4, None)],
+    ("moved", "said"), [(0, "100%"), (1, "75%"), (2, None), (4, None)]
 )
 def test_most_values_nearer_than_asked_are_said(moved, said):
     x = np.array([[0.0], [2.0], [4.0], [6.0]])

@@ -82,9 +82,7 @@ CASES = {  # method, weights, largest share: whether groups are merged
 def test_groups_are_merged_only_if_a_record_could_dominate_one(case) -> None:
     method, weights, share, is_merged = CASES[case]
     release = masked(
-        sample(8, w=weights),
-        partition={"method": method},
-        weights={"dominance": share},
+        sample(8, w=weights), partition={"method": method}, weights={"dominance": share}
     )
     assert largest_share(release.labels, weights) <= share + 1e-12
     reasons = [note for note in release.notes if "of the weight of its group" in note]

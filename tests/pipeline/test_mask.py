@@ -422,10 +422,7 @@ def test_nothing_is_overwritten_unasked(tmp_path, release):
     release.write(tmp_path / "masked.csv", overwrite=True)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["masked.txt", "no/masked.csv"],
-)
+@pytest.mark.parametrize("name", ["masked.txt", "no/masked.csv"])
 def test_a_place_that_cannot_be_written_is_refused(tmp_path, release, name):
     with refused(TableError):
         release.write(tmp_path / name)
@@ -595,13 +592,7 @@ def test_wishes_in_columns_are_heard_and_dropped():
     assert release.measures.sl == aggopt.measure.sl(X, masked.values, delta=delta)
 
 
-@pytest.mark.parametrize(
-    "delta",
-    [
-        {"column": "age"},
-        {"attributes": {"age": 0.1}},
-    ],
-)
+@pytest.mark.parametrize("delta", [{"column": "age"}, {"attributes": {"age": 0.1}}])
 def test_wishes_that_cannot_be_read_are_refused(delta):
     with refused(JobError):
         aggopt.mask(people(), job(aggregation={"method": "p3m", "delta": delta}))

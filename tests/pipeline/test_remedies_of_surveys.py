@@ -89,12 +89,7 @@ CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         ],
     ),
     "attributes of units, and l": (
-        {
-            "quasi": OF_HOUSEHOLDS,
-            "weight": "drop",
-            "units": UNITS,
-            "privacy": DIVERSE,
-        },
+        {"quasi": OF_HOUSEHOLDS, "weight": "drop", "units": UNITS, "privacy": DIVERSE},
         [
             {"quasi": OF_HOUSEHOLDS, "weight": "drop", "units": UNITS},
             {"quasi": OF_HOUSEHOLDS, "weight": "drop", "privacy": DIVERSE},

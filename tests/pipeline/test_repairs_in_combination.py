@@ -127,8 +127,7 @@ def test_a_table_with_columns_that_are_to_be_dropped_fails_the_audit(weighted) -
 def test_merged_groups_keep_the_bound_that_was_proven_of_any_groups() -> None:
     frame = people(24)
     asked = plain_job(
-        partition={"method": "optimal"},
-        privacy={"k": 3, "l": 3, "repair": "merge"},
+        partition={"method": "optimal"}, privacy={"k": 3, "l": 3, "repair": "merge"}
     )
     best = optimal(frame[["age", "income"]], 3).certificate
     proof = aggopt.mask(frame, asked).blocks[0].certificate

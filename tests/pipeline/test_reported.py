@@ -250,10 +250,7 @@ def test_a_bound_that_is_not_known_is_none(here):
 
 
 def require_refused(here, key):
-    with refused(
-        JobError,
-        key,
-    ):
+    with refused(JobError, key):
         read_report_data(here / "masked.csv")
 
 

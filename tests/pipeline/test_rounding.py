@@ -352,9 +352,7 @@ def given(
         labels_of_numbers=np.array(labels),
         weights=None,
         job=SimpleNamespace(
-            output=output,
-            roles=SimpleNamespace(quasi_identifier=names),
-            attributes={},
+            output=output, roles=SimpleNamespace(quasi_identifier=names), attributes={}
         ),
         table=SimpleNamespace(
             frame=nw.from_native(frame), clocks=clocks or {}, numeric=names
@@ -411,11 +409,7 @@ def test_dates_are_rounded_to_the_units_of_their_clocks() -> None:
     assert {
         n: each.step
         for n, each in rounding.measure_drifts(table, before, after).items()
-    } == {
-        "a": 60.0,
-        "b": 1e-3,
-        "c": 0.1,
-    }
+    } == {"a": 60.0, "b": 1e-3, "c": 0.1}
     (note,) = said(table, before, after)
     assert note.startswith(
         "Published values are rounded (decimals = 1, 'a' to minutes, 'b' to "

@@ -136,12 +136,7 @@ def test_one_stratum_of_one_is_said_as_one():
 
 @pytest.mark.parametrize(
     ("count", "sections"),
-    [
-        (12, FILL),
-        (14, FILL),
-        (9, {**KEEP, **VARIANCE}),
-        (9, {**FILL, **VARIANCE}),
-    ],
+    [(12, FILL), (14, FILL), (9, {**KEEP, **VARIANCE}), (9, {**FILL, **VARIANCE})],
 )
 def test_too_few_values_in_a_stratum_are_refused(count, sections):
     with refused(AggoptError, "'income'") as error:

@@ -425,11 +425,7 @@ def test_earlier_releases_that_show_few_together_are_noted(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed",
-    [
-        {"keep_groups": [1, 0], "earlier": [1, 0]},
-        {"earlier": [1, 0]},
-    ],
+    "changed", [{"keep_groups": [1, 0], "earlier": [1, 0]}, {"earlier": [1, 0]}]
 )
 def test_earlier_releases_in_another_order_are_refused(tmp_path, changed) -> None:
     one = people(40, 0, "plain")

@@ -137,11 +137,7 @@ DEEP = {"a": ["x", "y"], "b": {"c": ["z"]}}
 
 @pytest.mark.parametrize(
     "distance",
-    [
-        Ordered.of(CODES),
-        Nested.equal(CODES),
-        Nested.of(["x", "y", "z"], CODES, DEEP),
-    ],
+    [Ordered.of(CODES), Nested.equal(CODES), Nested.of(["x", "y", "z"], CODES, DEEP)],
 )
 def test_what_decides_is_counted_in_whole_numbers(distance):
     assert rank_numbers([3, 1]).dtype == np.int64

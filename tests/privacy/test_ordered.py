@@ -154,14 +154,7 @@ def test_unknown_bins(bins):
 
 @pytest.mark.parametrize(
     "values",
-    [
-        ["a", "b"],
-        [[1, 2]],
-        [],
-        [1.0, np.nan],
-        [1.0, -np.inf, np.nan],
-        [1, None],
-    ],
+    [["a", "b"], [[1, 2]], [], [1.0, np.nan], [1.0, -np.inf, np.nan], [1, None]],
 )
 def test_values_that_have_no_order(values):
     with refused(TableError):

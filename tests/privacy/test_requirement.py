@@ -143,12 +143,7 @@ def test_one_value_is_trivially_close():
 
 
 def test_what_is_short_is_zero_exactly_where_the_promise_is_kept():
-    for promise in (
-        close(0.3),
-        diverse(2),
-        diverse(3),
-        diverse(2, kind="entropy"),
-    ):
+    for promise in (close(0.3), diverse(2), diverse(3), diverse(2, kind="entropy")):
         short, broken = promise.measure_shortfall(*runs()), promise.find_broken(*runs())
         assert ((short > 0) == broken).all()
         assert broken.any()

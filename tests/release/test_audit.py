@@ -181,8 +181,7 @@ def refusal(*data, **promised):
 
 def test_each_refusal_says_what_to_do():
     roles = Roles(
-        **{"identifier": ["name", "mail"], "quasi-identifier": ["age"]},
-        wish=("far",),
+        **{"identifier": ["name", "mail"], "quasi-identifier": ["age"]}, wish=("far",)
     )
     table = ages(3).assign(name="x", mail="y", far=1.0)
     assert refusal(table, roles, k=3) == (
@@ -271,11 +270,7 @@ def test_a_broken_promise_is_on_the_masked_attributes_too():
     [
         ("m", 0, "also knew 'pay', no record would be in a group smaller than 3."),
         ("m", np.arange(21), "also knew 'pay', 21 of 21 records would be unique."),
-        (
-            "m",
-            np.arange(21) // 2,
-            "also knew 'pay', 1 of 21 records would be unique.",
-        ),
+        ("m", np.arange(21) // 2, "also knew 'pay', 1 of 21 records would be unique."),
         (
             ["m"] * 21,
             [0, 0, *(1,) * 19],
@@ -627,11 +622,7 @@ def test_parts_together_have_the_audit_of_the_whole(seed):
     parts = [audited(place == number) for number in np.unique(place)]
     merged = merge_audits(parts, roles, privacy, roles.dropped)
     whole = audit_release(
-        table,
-        roles,
-        privacy,
-        bounds=bounds,
-        dominance=[Dominance(weights, 0.7, "w")],
+        table, roles, privacy, bounds=bounds, dominance=[Dominance(weights, 0.7, "w")]
     )
     beside = tuple(replace(each, sufficient=()) for each in whole.beside)
     assert merged.beside == beside

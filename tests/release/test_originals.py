@@ -184,10 +184,7 @@ def test_household_attributes_on_person_records_are_published_unchanged():
 
 @pytest.mark.parametrize(
     ("after", "unchanged"),
-    [
-        ((1.4, 1.4, 5, 5, 9.2, 9.2), 0),
-        ((1, 1, 5, 5, 9.2, 9.2), 2),
-    ],
+    [((1.4, 1.4, 5, 5, 9.2, 9.2), 0), ((1, 1, 5, 5, 9.2, 9.2), 2)],
 )
 def test_records_of_identical_groups_are_counted_however_moved(after, unchanged):
     found = audited(column(1, 1, 4, 6, 9, 9), column(*after))

@@ -39,12 +39,7 @@ def test_limits_are_of_the_values_that_are_written(k, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "limit"),
-    [
-        ("risk", 0.09),
-        ("average_risk", 0.1),
-        ("linkage", 0.05),
-    ],
+    ("key", "limit"), [("risk", 0.09), ("average_risk", 0.1), ("linkage", 0.05)]
 )
 def test_a_risk_that_is_too_large_is_refused(key, limit):
     with refused(PrivacyError, "[privacy]"):
@@ -63,10 +58,7 @@ def test_the_advice_keeps_the_limit():
 def test_a_limit_is_of_the_combination_where_k_is_of_blocks():
     partition = {"method": "mdav", "attributes": "one by one"}
     with refused(PrivacyError, "k = 4"):
-        released(
-            {"k": 3, "scope": "blocks", "risk": 0.3},
-            partition=partition,
-        )
+        released({"k": 3, "scope": "blocks", "risk": 0.3}, partition=partition)
 
 
 @pytest.mark.parametrize("published", ["drop", "pseudonym"])

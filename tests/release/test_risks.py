@@ -28,12 +28,7 @@ ROLES = {
     "confidential": ["illness", "cost"],
     "other": ["note"],
 }
-ASKED = {
-    "weight": "w",
-    "unit": ["street"],
-    "target": ["illness", "cost"],
-    "suda": 2,
-}
+ASKED = {"weight": "w", "unit": ["street"], "target": ["illness", "cost"], "suda": 2}
 
 
 def table():

@@ -85,10 +85,7 @@ def test_records_published_unchanged_equal_a_recount_by_a_join(seed, tmp_path):
     release = aggopt.mask(tmp_path / "people.csv", asked)
     files = release.write(written)
     recount = unchanged_by_join(
-        source,
-        pd.read_csv(written),
-        pd.read_csv(files.private),
-        asked.roles.stratum,
+        source, pd.read_csv(written), pd.read_csv(files.private), asked.roles.stratum
     )
     in_memory = release.audit.unchanged
     records, identical, cells, identical_cells = recount

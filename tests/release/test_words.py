@@ -38,11 +38,7 @@ def promise(name, asked, worst, holds=False, **said):
 
 DIVERSE = promise("distinct l", 3, 2.0, keeps="l of at most 2")
 CLOSE = promise(
-    "t (ordered)",
-    0.1,
-    0.1234567,
-    sign="<=",
-    keeps="t of at least 0.123457, rounded up",
+    "t (ordered)", 0.1, 0.1234567, sign="<=", keeps="t of at least 0.123457, rounded up"
 )
 REFUSED = {
     "identifiers": found(identifiers=("name", "number")),

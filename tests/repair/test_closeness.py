@@ -18,10 +18,7 @@ from aggopt.aggregate import mean
 from aggopt.core.deadline import Deadline
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, loss_bound, mdav
-from aggopt.partition._closeness_first import (
-    fit_count,
-    partition_by_strata,
-)
+from aggopt.partition._closeness_first import fit_count, partition_by_strata
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
@@ -451,11 +448,7 @@ def test_refusals_say_what_to_do(change):
 
 @pytest.mark.parametrize(
     ("method", "solver", "limit"),
-    [
-        ("merge-ilp", None, 600.0),
-        ("swap", "cvxpy:highs", 600.0),
-        ("sweep", None, None),
-    ],
+    [("merge-ilp", None, 600.0), ("swap", "cvxpy:highs", 600.0), ("sweep", None, None)],
 )
 def test_what_an_integer_program_does_has_a_limit(monkeypatch, method, solver, limit):
     clocks = []

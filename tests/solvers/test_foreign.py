@@ -48,13 +48,7 @@ def with_complementarity(problem: Any) -> None:
 
 @pytest.mark.parametrize("solver", [None, *PYOMO, "pyomo:ripopt"])
 @pytest.mark.parametrize(
-    "add",
-    [
-        with_sos,
-        with_disjunction,
-        with_logic,
-        with_complementarity,
-    ],
+    "add", [with_sos, with_disjunction, with_logic, with_complementarity]
 )
 def test_what_no_solver_hears_of_is_refused_by_its_kind(add, solver):
     problem = two()

@@ -46,8 +46,7 @@ def value(problem):
 
 @pytest.mark.parametrize("maximised", [False, True])
 @pytest.mark.parametrize(
-    ("declared", "solver"),
-    [(in_cvxpy, "cvxpy:clarabel"), (in_pyomo, "pyomo:highs")],
+    ("declared", "solver"), [(in_cvxpy, "cvxpy:clarabel"), (in_pyomo, "pyomo:highs")]
 )
 def test_multipliers_are_what_the_optimum_gains_by_loosening(
     declared, solver, maximised
