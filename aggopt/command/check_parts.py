@@ -94,15 +94,8 @@ def check_folder(
     if job is not None:
         wrong += _list_schema_obstacles(job, parts)
         wrong += _list_missing_obstacles(job, missing)
-        for name, levels_or_error in iterate_folder_levels(parts, job):
-            if isinstance(levels_or_error, Levels):
-                levels[name] = levels_or_error
-            else:
-                wrong.append(Obstacle.from_error(levels_or_error, name))
-        for name, counted in levels.items():
-            wrong += try_check(
-                require_frequent, job, name, counted.domain, counted.counts, column=name
-            )
+        levels, level_obstacles = _count_levels(job, parts)
+        wrong += level_obstacles
     profiles = [
         _profile(field, parts.records, missing[field.name], levels)
         for field in parts.schema
@@ -123,6 +116,24 @@ def check_folder(
     every = tuple(dict.fromkeys(wrong))
     code = wrong[0].code if wrong else 0
     return CheckResult(parts.records, columns, every, tuple(notes), needs, code)
+
+
+def _count_levels(
+    job: Job, parts: InputFolder
+) -> tuple[dict[str, Levels], list[Obstacle]]:
+    """Return the levels of categories in all files, and what is wrong with them."""
+    levels: dict[str, Levels] = {}
+    wrong: list[Obstacle] = []
+    for name, levels_or_error in iterate_folder_levels(parts, job):
+        if isinstance(levels_or_error, Levels):
+            levels[name] = levels_or_error
+        else:
+            wrong.append(Obstacle.from_error(levels_or_error, name))
+    for name, counted in levels.items():
+        wrong += try_check(
+            require_frequent, job, name, counted.domain, counted.counts, column=name
+        )
+    return levels, wrong
 
 
 def _profile(

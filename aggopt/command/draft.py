@@ -3,7 +3,7 @@
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from shlex import quote
 from textwrap import indent, wrap
@@ -355,24 +355,21 @@ def propose_job(
     """Return a job file for the table at `path`, with the roles that are not in doubt.
 
     Columns are listed with counts; no entry is shown.  Of a large table a fixed sample
-    is read, and the job notes it.  What mask refuses of the roles
-    that are proposed is left to be decided; where values are missing, a policy is
-    proposed, too.
+    is read, and the job notes it.  Roles that mask would refuse are left for you to
+    decide; if values are missing, a policy is proposed, too.
 
     Raises
     ------
     TableError, JobError
         As `aggopt.data.readers.csv_dialect.sample_with_dialect`; or the first line may
-        a record, or there are more columns than are looked at.
+        be a record, or there are more columns than init reads.
     """
     folder = is_folder_or_pattern(path)
     if folder:
-        parts = InputFolder.of(path)
-        sample = Sample.of_blocks(parts.blocks(), parts.records)
-        text_format = Input()
+        sample, text_format = _sample_folder(path), Input()
     else:
         sample, text_format = sample_with_dialect(path, separator, decimal, encoding)
-    table = sample.table.unify_dictionaries() if folder else sample.table
+    table = sample.table
     _require_few_columns(path, table)
     _require_header(path, table)
     profiles = profile_columns(table, text_format if has_text_entries(path) else None)
@@ -411,6 +408,13 @@ def propose_job(
     holed = [look for look in masked if look.missing and look.name not in open_]
     policy = propose_policy(path, table, drop_columns(table_job, open_), holed)
     return Draft(render_text(obstacles, policy), obstacles, proposed, sample.note)
+
+
+def _sample_folder(path: Path) -> Sample:
+    """Return a sample of the records in all files of a folder."""
+    parts = InputFolder.of(path)
+    sample = Sample.of_blocks(parts.blocks(), parts.records)
+    return replace(sample, table=sample.table.unify_dictionaries())
 
 
 def _list_questions(proposed: Sequence[Proposal]) -> tuple[Obstacle, ...]:
