@@ -49,26 +49,22 @@ def checked(names, attributes=None, frame=FRAME, **categories):
     return job
 
 
-def get_refusal(kind, *of, **how):
-    with pytest.raises(kind) as error:
+def expect_refusal(kind, *of, **how):
+    with refused(kind) as error:
         checked(*of, **how)
     return error.value
 
 
 @pytest.mark.parametrize(
-    ("section", "said", "other"),
+    ("section", "other"),
     [
-        ({"method": "plurality", "occurring": True}, "occurring = true", " without"),
-        ({"method": "frequencies"}, "method = 'frequencies'", None),
+        ({"method": "plurality", "occurring": True}, " without"),
+        ({"method": "frequencies"}, None),
     ],
 )
-def test_nodes_are_refused_of_methods_that_publish_levels(section, said, other):
+def test_nodes_are_refused_of_methods_that_publish_levels(section, other):
     work = {"work": {"tree": TREE, "publish": "node"}}
-    error = get_refusal(JobError, ["age", "town", "work"], work, **section)
-    assert error.problem == (
-        f"[aggregation.categories] {said} publishes levels, and [attributes.work] asks "
-        "for publish = 'node'."
-    )
+    error = expect_refusal(JobError, ["age", "town", "work"], work, **section)
     more = "" if other is None else " without occurring"
     assert error.fix == (
         f'set publish = "leaf" there; or choose method = "plurality"{more}, which '
@@ -83,8 +79,7 @@ def test_the_default_publishes_nodes_unless_their_names_are_alike():
     assert checked(["age", "work"], work).aggregation.categories.method == "plurality"
     tree = [["doctor", "high", "care"], ["nurse", "low", "care"], ["smith", "low", "x"]]
     alike = {"work": {"tree": tree, "publish": "node"}}
-    error = get_refusal(JobError, ["age", "work"], alike)
-    assert error.problem.startswith("[attributes.work]: 1 name of the tree is that of")
+    expect_refusal(JobError, ["age", "work"], alike)
 
 
 LACKING = "'rare': 1 level of 2 have fewer than k = 4 records, and cannot be published"
@@ -92,22 +87,19 @@ LACKING = "'rare': 1 level of 2 have fewer than k = 4 records, and cannot be pub
 
 def test_every_category_is_counted_that_a_slack_is_asked_of():
     exact = {"method": "frequencies", "slack": "exact"}
-    error = get_refusal(InfeasibleInputError, ["age", "town", "rare"], **exact)
-    assert error.problem == f"{LACKING} just as often."
+    expect_refusal(InfeasibleInputError, ["age", "town", "rare"], **exact)
     assert checked(["age", "town"], **exact)
     assert checked(["age", "rare"], method="frequencies", slack=2)
     assert checked(["age", "rare"], method="frequencies", price=1.0)
     assert checked(["age", "rare"], method="plurality")
-    assert get_refusal(
-        InfeasibleInputError, ["age", "rare"], method="frequencies", slack=1
-    ).problem == (f"{LACKING} within slack = 1 of as often.")
+    expect_refusal(InfeasibleInputError, ["age", "rare"], method="frequencies", slack=1)
 
 
 def test_a_table_of_cells_has_a_price_unless_it_is_told():
     beside = {"method": "frequencies", "with": ["sex"]}
     assert checked(["age", "rare"], **beside)
     few = FRAME.assign(rare=list("abc") + ["y"] * 17)
-    assert get_refusal(
+    assert expect_refusal(
         InfeasibleInputError, ["age", "rare"], frame=few, slack="exact", **beside
     )
     assert checked(["age", "rare"], frame=few, **beside)
@@ -118,8 +110,7 @@ def test_a_slack_is_asked_of_frequencies_alone_and_not_beside_a_price():
     frame = FRAME.assign(rare=["x"] * 5 + ["y"] * 15)
     ten = {"frame": frame, "k": 10}  # 5 are lacking: more than the usual slack of 4
     plain = {"method": "frequencies", **ten}
-    error = get_refusal(InfeasibleInputError, ["age", "rare"], **plain)
-    assert "within slack = 4 of as often" in error.problem
+    expect_refusal(InfeasibleInputError, ["age", "rare"], **plain)
     assert checked(["age", "rare"], price=1.0, **plain)
     assert checked(["age", "rare"], method="plurality", **ten)
     assert checked(["age", "rare"], **plain, **{"with": ["sex"]})
@@ -136,20 +127,18 @@ def test_levels_that_nobody_has_are_not_counted():
     frame = FRAME.assign(rare=list("a" * 2 + "b" * 18))
     order = {"rare": {"order": ["z", "a", "b", "y"]}}
     exact = {"method": "frequencies", "slack": "exact"}
-    error = get_refusal(InfeasibleInputError, ["age", "rare"], order, frame, **exact)
-    assert error.problem == f"{LACKING} just as often."
+    expect_refusal(InfeasibleInputError, ["age", "rare"], order, frame, **exact)
 
 
 def test_a_slack_of_cells_spares_their_levels_and_no_other():
     names = ["age", "rare", "town", "work"]
     cross = {"method": "frequencies", "slack": 1, "cross": [["rare", "town"]]}
     assert checked(names, **cross)
-    error = get_refusal(
+    expect_refusal(
         InfeasibleInputError,
         ["age", "town", "sex", "rare"],
         **{**cross, "cross": [["town", "sex"]]},
     )
-    assert error.problem == f"{LACKING} within slack = 1 of as often."
     assert checked(["age", "rare"], method="frequencies", slack=1, **{"with": ["sex"]})
 
 
