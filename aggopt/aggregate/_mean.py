@@ -14,7 +14,11 @@ from aggopt.aggregate.aggregation import (
     read_float_records,
 )
 from aggopt.aggregate.bounds import Bounds, End
-from aggopt.aggregate.joint_aggregation import keep_covariance, keep_variance_within
+from aggopt.aggregate.joint_aggregation import (
+    COINCIDE,
+    keep_covariance,
+    keep_variance_within,
+)
 from aggopt.aggregate.kept_statistics import (
     STATISTICS,
     Keep,
@@ -182,7 +186,7 @@ def _stretch_means(
     share = np.bincount(labels, weights)[:, None] / len(labels)
     away = means - np.sum(share * means, axis=0)
     spread = np.sqrt(np.sum(share * away**2, axis=0))
-    flat = np.flatnonzero((spread < 1e-9) & ~scale.constant)
+    flat = np.flatnonzero((spread < COINCIDE) & ~scale.constant)
     if flat.size:
         where = f" in column(s) {flat.tolist()}" if len(spread) > 1 else ""
         raise InfeasibleInputError(

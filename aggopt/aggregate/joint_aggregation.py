@@ -115,6 +115,7 @@ def _solve_nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certific
 
 
 Solve = Callable[[Floats, Labels, I64], tuple[Floats, Certificate]]
+COINCIDE = 1e-9  # standard deviations: group means that are no farther apart
 VARIANCE = 1.0  # of a standardised attribute; errors below it may be rounding alone
 CONSTANT = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from aggopt.aggregate.joint_aggregation import COINCIDE
 from aggopt.core.types import Bool, Floats
 from aggopt.engine.state.moments import PublishedMoments
 from aggopt.engine.state.run_state import BlockState, Shift
@@ -14,7 +15,6 @@ from aggopt.pipeline.finish.rounding import find_time_steps, make_drift
 from aggopt.pipeline.prepare.published_grid import choose_decimals
 from aggopt.release.manifest import Drift
 
-COINCIDE = 1e-9  # standard deviations: group means that lie no farther apart
 ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding
 
 
