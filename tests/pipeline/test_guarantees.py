@@ -466,6 +466,13 @@ def test_a_t_that_merging_misses_asks_for_another_repair():
     least = smallest_t(salaried()["salary"], 3).t
     release = aggopt.mask(salaried(), promising(t=least, repair="merge"))
     assert any('try repair = "sweep"' in note for note in release.notes)
+    roles = {**dict(promising().roles), "confidential": ["salary", "illness"]}
+    two = salaried().assign(illness=2 * salaried()["salary"])
+    privacy = {"k": 3, "t": least, "repair": "merge"}
+    job = aggopt.Job(roles={**roles, "other": ["note"]}, privacy=privacy)
+    notes = aggopt.mask(two, job).notes
+    assert any("all records form one group" in note for note in notes)
+    assert not any("sweep" in note for note in notes)
     other = {"t": 0.001, "distance": "equal", "repair": "merge"}
     release = aggopt.mask(salaried(), promising("illness", **other))
     said = "To keep t = 0.001, all records form one group. To fix: promise a larger t"

@@ -1,5 +1,7 @@
 """Sampling weights of a job: what is weighed, published, kept and refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,10 @@ from surveys import QUASI, ROLES, heavy, largest_share, masked, sample, survey
 import aggopt
 from aggopt import Job
 from aggopt.core.record_weights import scale_to_mean_one
+from aggopt.data.table import Table
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.measure import il
+from aggopt.pipeline.finish.rounding import publish_weights
 from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release
 
@@ -28,6 +32,15 @@ def release():
 def weighted_means(X, labels, w):
     groups = [labels == j for j in range(labels.max() + 1)]
     return np.array([np.average(X[g], axis=0, weights=w[g]) for g in groups])[labels]
+
+
+def test_dropped_weights_leave_no_trace() -> None:
+    job, frame = survey(weights={"published": "drop"}), sample()
+    table = replace(Table.of(frame, job.roles), codebooks={"age": "a", "w": "b"})
+    found = publish_weights(table, np.arange(48) // 3, frame["w"].to_numpy(), job)
+    assert found.frame.columns == ["age", "note", "income"]
+    assert found.codebooks == {"age": "a"}
+    assert found.roles == job.released_roles != table.roles
 
 
 # --- what is weighed

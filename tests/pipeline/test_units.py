@@ -12,6 +12,9 @@ import aggopt
 from aggopt.command.collect_errors import find_obstacles, find_refusal
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
+from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
+from aggopt.pipeline.aggregate.units_and_records import copy_to_records
+from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.review.review_release import assess_release
 
 
@@ -240,6 +243,14 @@ def test_strata_of_fewer_than_k_units_are_refused(few):
         frame.loc[own, "region"] = region
     frame.loc[frame["household"].isin([105, 109, 113]), "region"] = "of k units"
     expect_refusal(frame, stratum=["region"])
+
+
+def test_strata_of_units_are_those_of_their_records():
+    frame = members()
+    table = partition_table(frame, of(OF_UNITS, stratum=["region"]), None)
+    records, _ = copy_to_records(table, AggregatedTable(table.X, {}, ()))
+    codes = pd.factorize(records.strata.labels)[0]
+    assert codes.tolist() == pd.factorize(frame["region"])[0].tolist()
 
 
 # --- units that nobody named
