@@ -70,7 +70,7 @@ def census() -> "pd.DataFrame":
     >>> census().shape  # doctest: +SKIP
     (1080, 13)
     """
-    return _table("CASCrefmicrodata")
+    return _read_table("CASCrefmicrodata")
 
 
 def tarragona() -> "pd.DataFrame":
@@ -96,7 +96,7 @@ def tarragona() -> "pd.DataFrame":
     >>> tarragona().shape  # doctest: +SKIP
     (834, 13)
     """
-    return _table("Tarragona")
+    return _read_table("Tarragona")
 
 
 def eia() -> "pd.DataFrame":
@@ -124,10 +124,10 @@ def eia() -> "pd.DataFrame":
     >>> eia()[EIA_PUBLISHED].shape  # doctest: +SKIP
     (4092, 11)
     """
-    return _table("EIA")
+    return _read_table("EIA")
 
 
-def _table(name: str) -> "pd.DataFrame":
+def _read_table(name: str) -> "pd.DataFrame":
     rdata = _installed("rdata")
     frame: pd.DataFrame = rdata.read_rda(_own_file(name) or _fetched(name))[name]
     plain = {
@@ -162,7 +162,7 @@ def _own_file(name: str) -> Path | None:
     path = folder / f"{name}.rda"
     if not path.exists():
         return None
-    if _sha256(path) != _SHA256[name]:
+    if _compute_sha256(path) != _SHA256[name]:
         raise TableError(
             f"{path} is not the published table: its sha256 differs.",
             fix=f"replace it by {_PUBLISHER}{path.name}, or remove it to have that "
@@ -197,6 +197,6 @@ def _fetched(name: str) -> Path:
         ) from error
 
 
-def _sha256(path: Path) -> str:
+def _compute_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

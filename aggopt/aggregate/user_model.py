@@ -443,14 +443,14 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+    def _adopt_named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(section, Mapping):
             return read(section)
         settings = split_settings(cls, section)
         if isinstance(section["model"], str):
             return read(settings)
         model = load_user_model(section["model"])
-        return read({**settings, "model": model.name})._with(model)
+        return read({**settings, "model": model.name})._with_adopted(model)
 
     def load_contents(self) -> Self:
         """Return it with its model loaded and the settings checked; raises as loading.
@@ -461,10 +461,12 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
             It is a model of this package.
         """
         return (
-            self if self._own is not None else self._with(load_user_model(self.model))
+            self
+            if self._own is not None
+            else self._with_adopted(load_user_model(self.model))
         )
 
-    def _with(self, model: OwnModel) -> Self:
+    def _with_adopted(self, model: OwnModel) -> Self:
         arguments = self.check_arguments(model.takes)
         section = self.model_copy(update={"model": model.name, "arguments": arguments})
         section._own = model

@@ -38,20 +38,20 @@ class JointReduced:
         kept_moments = np.concatenate([data.sums.ravel(), data.covariance[self._pairs]])
         self.target = kept_moments / data.sizes.sum()
 
-    def _c(self, t: Floats) -> Floats:
+    def _compute_centroids(self, t: Floats) -> Floats:
         return self._means + t.reshape(self._shape)
 
     def objective(self, t: Floats) -> float:
         """Return the cost of the centroids."""
-        return self._cost.value(self._c(t))
+        return self._cost.value(self._compute_centroids(t))
 
     def gradient(self, t: Floats) -> Floats:
         """Return its gradient (m d,)."""
-        return self._cost.slope(self._c(t)).ravel()
+        return self._cost.slope(self._compute_centroids(t)).ravel()
 
     def constraints(self, t: Floats) -> Floats:
         """Return the linear rows and the covariances, per record."""
-        c = self._c(t)
+        c = self._compute_centroids(t)
         squares = c.T @ (self._share[:, None] * c)
         return np.concatenate([(self._linear @ c).ravel(), squares[self._pairs]])
 
@@ -70,7 +70,7 @@ class JointReduced:
 
     def jacobian(self, t: Floats) -> Floats:
         """Return the entries in that order; a pair of one attribute has them twice."""
-        weighted = self._share[:, None] * self._c(t)
+        weighted = self._share[:, None] * self._compute_centroids(t)
         parts = [row for row in self._linear for _ in range(self._shape[1])]
         for one, other in zip(*self._pairs, strict=True):
             parts += [weighted[:, other], weighted[:, one]]
@@ -91,7 +91,7 @@ class JointReduced:
         block = block + block.T
         a, b = np.tril_indices(d)
         entries = self._share[:, None] * block[a, b]
-        entries[:, a == b] += factor * self._cost.curvature(self._c(t))
+        entries[:, a == b] += factor * self._cost.curvature(self._compute_centroids(t))
         return np.asarray(entries.ravel())
 
     def intermediate(self, phase: int, iteration: int, *_: float) -> bool:

@@ -283,7 +283,7 @@ def _relax(standing: Standing, tight: model.Data) -> None:
             standing.infeasible |= i == 0 and outcome.status is Status.INFEASIBLE
             continue
         if i == 0:
-            _raise(standing, tight, model.multipliers(problem, relaxed))
+            _raise_bound(standing, tight, model.multipliers(problem, relaxed))
         y = read_shares(problem)
         categories = None if y is None else round_shares(relaxed, y)
         standing.offer(categories)
@@ -304,7 +304,9 @@ def _solve_relaxations(tight: model.Data) -> Iterator[model.Data]:
         yield replace(tight, shares="any", slack=part * tight.slack)
 
 
-def _raise(standing: Standing, tight: model.Data, multipliers: Floats | None) -> None:
+def _raise_bound(
+    standing: Standing, tight: model.Data, multipliers: Floats | None
+) -> None:
     if multipliers is not None:
         standing.multipliers = multipliers
         standing.bound = max(standing.bound, model.proven(tight, multipliers))

@@ -113,7 +113,7 @@ def _make_subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
     noun, home, tried = KINDS[kind]
     laws = import_module(f"aggopt.checks.{home}")
     tried_class = getattr(laws, tried)
-    called = _name(function) if method is None else method.name
+    called = _get_name(function) if method is None else method.name
     name = _with_settings(called, settings)
     excused = _list_exceptions(thing, function, method)
     if method is None:
@@ -165,7 +165,7 @@ def _infer_kind(function: Any) -> str:
         return FIRST[first]
     received = f"A {type(function).__name__} is no method and no function"
     if first is not None:
-        received = f"{_name(function)} takes ({', '.join((*first, '...'))})"
+        received = f"{_get_name(function)} takes ({', '.join((*first, '...'))})"
     raise JobError(
         f"{received}: there are no laws of that.",
         fix=f"pass one of {CLASSES}; or a function of {_SHAPES}.",
@@ -180,7 +180,7 @@ def _list_first_arguments(function: Any) -> tuple[str, ...] | None:
     return next((names[:n] for n in (3, 1) if names[:n] in FIRST), names[:2])
 
 
-def _name(function: Callable[..., Any]) -> str:
+def _get_name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 

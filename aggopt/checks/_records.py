@@ -79,17 +79,17 @@ def list_cases() -> tuple[Case, ...]:
 def iter_partitions(n: int, k: int) -> Iterator[list[list[int]]]:
     """Yield every partition of records 0..n-1 into groups of k or more."""
 
-    def grown(groups: list[list[int]], i: int) -> Iterator[list[list[int]]]:
+    def grow(groups: list[list[int]], i: int) -> Iterator[list[list[int]]]:
         if i == n:
             yield groups
             return
         missing = sum(max(0, k - len(group)) for group in groups)
         if missing <= n - i:
             for g, group in enumerate(groups):
-                yield from grown([*groups[:g], [*group, i], *groups[g + 1 :]], i + 1)
-            yield from grown([*groups, [i]], i + 1)
+                yield from grow([*groups[:g], [*group, i], *groups[g + 1 :]], i + 1)
+            yield from grow([*groups, [i]], i + 1)
 
-    for groups in grown([], 0):
+    for groups in grow([], 0):
         if min(map(len, groups)) >= k:
             yield groups
 

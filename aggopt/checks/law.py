@@ -112,7 +112,7 @@ class Trial:
         LawBrokenError
             The law is broken, and no exception is declared.
         """
-        verdict, cause = self._ended()
+        verdict, cause = self._judge()
         if verdict.ending is Ending.BROKEN:
             raise LawBrokenError(f"{verdict}\n{self.law.says}") from cause
         return verdict
@@ -123,9 +123,9 @@ class Trial:
 
     def verdict(self) -> Verdict:
         """Return how it ended, broken laws too."""
-        return self._ended()[0]
+        return self._judge()[0]
 
-    def _ended(self) -> tuple[Verdict, Exception | None]:
+    def _judge(self) -> tuple[Verdict, Exception | None]:
         started = compile_time.now()
         ending = Ending.KEPT
         why = ""

@@ -337,9 +337,9 @@ def print_risk(review: "Review") -> None:
         print_line(f"WARNING: {review.warning}", style="bold red")
     totals = {} if review.risks is None else review.risks.totals
     both = ("figure", "original", "released")
-    _print("Risk of re-identification", both, list_risks_of_both(totals))
+    _print_rows("Risk of re-identification", both, list_risks_of_both(totals))
     rows = list_release_risks(review.measures, totals)
-    _print("Risk of the release", ("figure", "found", "compared with"), rows)
+    _print_rows("Risk of the release", ("figure", "found", "compared with"), rows)
     if review.audit.unchanged:
         sentence = review.audit.unchanged.describe(review.audit.records)
         print_line(sentence or "No record is published unchanged.")
@@ -349,12 +349,14 @@ def print_original_risk(risk: "OriginalRisk") -> None:
     """Print the risk of a table that is not masked, and the columns that cause it."""
     names = ", ".join(map(repr, risk.whole.attributes))
     print_line(f"Before masking, by {names}: {risk.whole.rarity(risk.k)}.")
-    _print("Risk of the original", ("figure", "original"), list_original_risks(risk))
+    _print_rows(
+        "Risk of the original", ("figure", "original"), list_original_risks(risk)
+    )
     columns = ("combinations", "rarest", "unique", f"smaller than {risk.k}")
     telling = _select_distinct(risk.sets)
     shown = telling[:MAX_SETS]
     title = f"If others know fewer attributes ({risk.whole.what}s)"
-    _print(title, ("known", *columns), map(_format_count, shown))
+    _print_rows(title, ("known", *columns), map(_format_count, shown))
     more = len(telling) - len(shown)
     if more:
         print_line(f"--json has {plural(more, 'more set')} of quasi-identifiers.")
@@ -468,7 +470,7 @@ def _format_row(figures: Mapping[str, Any], key: str, what: str, shown: Any) -> 
     return what, shown(figures["original"][key]), shown(figures["released"][key])
 
 
-def _print(
+def _print_rows(
     title: str, headings: Sequence[str], rows: Iterable[tuple[str, ...]]
 ) -> None:
     shown = list(rows)

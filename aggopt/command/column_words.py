@@ -166,44 +166,50 @@ class Words:
     @property
     def is_identifier(self) -> bool:
         """Whether it is called as numbers of persons or things are."""
-        return self._has(IDENTIFIERS) or any(map(_has_id_ending, self.parts))
+        return self._has_part_in(IDENTIFIERS) or any(map(_has_id_ending, self.parts))
 
     @property
     def is_name(self) -> bool:
         """Whether it is called as names are: of persons, places or anything."""
-        return self._has(NAMES) or any(part.endswith("name") for part in self.parts)
+        return self._has_part_in(NAMES) or any(
+            part.endswith("name") for part in self.parts
+        )
 
     @property
     def is_person_name(self) -> bool:
         """Whether it is called as names of persons are, and of nothing else."""
         words = {part for part in self.parts if not part.isdigit()}
         others = {part for part in words - NAMES if not part.endswith("name")}
-        return self._has(NAMES_OF_PERSONS) or (self._has(NAMES) and others <= _PERSONS)
+        return self._has_part_in(NAMES_OF_PERSONS) or (
+            self._has_part_in(NAMES) and others <= _PERSONS
+        )
 
     @property
     def is_postal_code(self) -> bool:
         """Whether it is called as postal codes are."""
-        return self._has(POSTAL)
+        return self._has_part_in(POSTAL)
 
     @property
     def is_personal(self) -> bool:
         """Whether it is called as what reaches a person is: a telephone number."""
-        return self._has(PERSONAL)
+        return self._has_part_in(PERSONAL)
 
     @property
     def is_numbering(self) -> bool:
         """Whether it is called as any numbers are."""
-        return self._has(NUMBERING)
+        return self._has_part_in(NUMBERING)
 
     @property
     def is_unit(self) -> bool:
         """Whether it is called as what records are of, and measures nothing of it."""
-        return self._has(UNITS) and not self.is_quantity
+        return self._has_part_in(UNITS) and not self.is_quantity
 
     @property
     def is_sampling_weight(self) -> bool:
         """Whether it is called as sampling weights are."""
-        return self._has(WEIGHTS) or (self._has(_SAMPLED) and self.is_weight)
+        return self._has_part_in(WEIGHTS) or (
+            self._has_part_in(_SAMPLED) and self.is_weight
+        )
 
     @property
     def is_weight(self) -> bool:
@@ -213,14 +219,14 @@ class Words:
     @property
     def is_time(self) -> bool:
         """Whether it is called as times are."""
-        return self._has(TIMES)
+        return self._has_part_in(TIMES)
 
     @property
     def is_quantity(self) -> bool:
         """Whether its name is that of a measurement or a count."""
         counted = {"number", "of"} <= self.parts
         measured = any(map(_MEASURED.search, self.parts))
-        return self._has(QUANTITIES) or counted or measured
+        return self._has_part_in(QUANTITIES) or counted or measured
 
     @property
     def is_confidential(self) -> bool:
@@ -228,13 +234,13 @@ class Words:
 
         When an illness was found is an age or a date, and no illness.
         """
-        if self._has(_WHEN):
+        if self._has_part_in(_WHEN):
             return False
-        cause_of_death = self._has(_CAUSES) and self._has(_DEATH)
+        cause_of_death = self._has_part_in(_CAUSES) and self._has_part_in(_DEATH)
         part = any(map(_CONFIDENTIAL_PARTS.search, self.parts))
-        return cause_of_death or part or self._has(CONFIDENTIAL)
+        return cause_of_death or part or self._has_part_in(CONFIDENTIAL)
 
-    def _has(self, words: Collection[str]) -> bool:
+    def _has_part_in(self, words: Collection[str]) -> bool:
         return not self.parts.isdisjoint(words)
 
 

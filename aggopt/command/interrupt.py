@@ -88,10 +88,10 @@ class Interrupts:
             signal.default_int_handler,
             self._count_interrupt,
         ):
-            self._register(signal.SIGINT, self._count_interrupt)
+            self._register_handler(signal.SIGINT, self._count_interrupt)
         for number in (getattr(signal, name, None) for name in _ENDING):
             if number and signal.getsignal(number) is not signal.SIG_IGN:
-                self._register(number, self._exit_by_signal)
+                self._register_handler(number, self._exit_by_signal)
 
     def exit_by_lost_signal(self, number: int) -> None:
         """End at once, by a signal that reached no handler."""
@@ -114,7 +114,7 @@ class Interrupts:
             for number in self.handled_at:
                 signal.signal(number, signal.SIG_IGN)
 
-    def _register(self, number: int, handler: Callable[..., None]) -> None:
+    def _register_handler(self, number: int, handler: Callable[..., None]) -> None:
         self.handled_at[number] = -inf
         signal.signal(number, handler)
 

@@ -354,7 +354,7 @@ def _propose_confidential(
 def _propose_doubtful(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
-    """Return a question of whole numbers that may name something."""
+    """Return a question about whole numbers that may be an identifier."""
     if not look.looks_as_numbering or words.is_quantity:
         return None
     return _build_question(look, "nearly each entry is of one record", DROP_OR_MASK)

@@ -100,7 +100,7 @@ def draw_sweep(points: Sequence[SweepPoint], to: Path) -> None:
     best = select_pareto_points(points)
     series = _group_series(points)
     labels = [", ".join(map(format_coordinate, p.at.values())) for p in best]
-    shown = draw_tradeoff(panel, series, list(map(_place, best)), labels)
+    shown = draw_tradeoff(panel, series, list(map(_get_percentages, best)), labels)
     if len(series) > 1:
         add_series_legend(panel, [group.name for group in series])
     setting_names = ", ".join(points[0].at)
@@ -125,12 +125,16 @@ def _group_series(points: Sequence[SweepPoint]) -> "list[Series]":
         statistic: [p for p in points if p.keep == statistic] for statistic in kinds
     }
     return [
-        Series(f"{statistic} kept", list(map(_place, of)), [100 * p.si for p in of])
+        Series(
+            f"{statistic} kept",
+            list(map(_get_percentages, of)),
+            [100 * p.si for p in of],
+        )
         for statistic, of in by_statistic.items()
     ]
 
 
-def _place(point: SweepPoint) -> tuple[float, float]:
+def _get_percentages(point: SweepPoint) -> tuple[float, float]:
     return 100 * point.linkage, 100 * point.pil
 
 

@@ -97,14 +97,14 @@ def _rebuild_stale_cache(kernel: Any, compile_: F) -> F:
     """Return `compile_`, which now empties a cache that names a type that has moved."""
 
     @wraps(compile_)
-    def anew(types: Any) -> Any:
+    def compile_again(types: Any) -> Any:
         try:
             return compile_(types)
         except (AttributeError, ImportError):
             _clear_cache(kernel)
             return compile_(types)
 
-    return cast(F, anew)
+    return cast(F, compile_again)
 
 
 def _clear_cache(kernel: Any) -> None:
@@ -123,11 +123,11 @@ def _reraise_interrupts(compile_: F) -> F:
     """
 
     @wraps(compile_)
-    def heard(*args: Any, **kwargs: Any) -> Any:
+    def compile_interruptibly(*args: Any, **kwargs: Any) -> Any:
         with reraise_interrupts(), compile_time.passing():
             return compile_(*args, **kwargs)
 
-    return cast(F, heard)
+    return cast(F, compile_interruptibly)
 
 
 class _CompileCounter(event.Listener):

@@ -43,21 +43,21 @@ class Guardian:
         unread = b""
         sources = [0] if self.wakeups < 0 else [0, self.wakeups]
         while True:
-            ready, _, _ = select.select(sources, [], [], self._wait())
+            ready, _, _ = select.select(sources, [], [], self._compute_wait())
             if 0 in ready:
                 received = os.read(0, 1 << 16)
                 if not received:
                     return
                 *messages, unread = (unread + received).split(b"\0")
                 for message in messages:
-                    self._take(os.fsdecode(message))
+                    self._handle_message(os.fsdecode(message))
             if self.wakeups in ready:
                 self._hand_on()
-            if self.due is not None and self._wait() == 0:
-                self._kill()
+            if self.due is not None and self._compute_wait() == 0:
+                self._kill_owner()
                 return
 
-    def _wait(self) -> float | None:
+    def _compute_wait(self) -> float | None:
         if self.due is None or self.holds:
             return None
         return max(0.0, self.due - time.monotonic())
@@ -72,7 +72,7 @@ class Guardian:
         if self.due is None and ENDING & {*numbers}:
             self.due = time.monotonic() + self.grace
 
-    def _take(self, message: str) -> None:
+    def _handle_message(self, message: str) -> None:
         word, _, rest = message.partition(" ")
         if word == "confirmed":
             self.due = None
@@ -95,7 +95,7 @@ class Guardian:
         elif word == "log":
             self.log = rest
 
-    def _kill(self) -> None:
+    def _kill_owner(self) -> None:
         if os.getppid() != self.owner:
             return  # it is gone, and its number may be another's
         self.tidy()

@@ -87,12 +87,12 @@ class HighsProgram:
     def solve(self, seconds: float) -> HighsSolution:
         """Return the solution of a run within `seconds`."""
         self.limit(seconds)
-        return self._run()
+        return self._solve()
 
     def solve_anew(self) -> HighsSolution:
         """Return the solution of a run from the start, within the current limit."""
         self._highs.clearSolver()
-        return self._run()
+        return self._solve()
 
     def objective_after(self, iterations: int) -> float:
         """Return the objective after some dual simplex iterations."""
@@ -101,7 +101,7 @@ class HighsProgram:
         self._highs.setOptionValue("simplex_iteration_limit", _UNLIMITED)
         return float(self._highs.getInfo().objective_function_value)
 
-    def _run(self) -> HighsSolution:
+    def _solve(self) -> HighsSolution:
         self._highs.run()
         solution = self._highs.getSolution()
         return HighsSolution(

@@ -48,14 +48,14 @@ class _TypingContext:
         resolve = partial(self._context.resolve_function_type, function, args, kws)
         if kws or not _is_built_in(function):
             return resolve()
-        return self._once(function, tuple(args), resolve)
+        return self._resolve_once(function, tuple(args), resolve)
 
     def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
         """Return the signature of `target[index] = value`, as the context does."""
         resolve = partial(self._context.resolve_setitem, target, index, value)
-        return self._once(operator.setitem, (target, index, value), resolve)
+        return self._resolve_once(operator.setitem, (target, index, value), resolve)
 
-    def _once(self, function: Any, args: Any, resolve: Any) -> Any:
+    def _resolve_once(self, function: Any, args: Any, resolve: Any) -> Any:
         key = self._context, function, args, self._flags
         signature = _signatures.get(key)
         if signature is None:  # a rule that is loaded later may have one

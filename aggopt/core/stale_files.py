@@ -53,7 +53,7 @@ def remove_stale(folder: Path) -> None:
     """
     for path in find_stale(folder):
         with suppress(OSError):
-            _remove(path)
+            _remove_path(path)
 
 
 def find_stale(folder: Path) -> list[Path]:
@@ -132,7 +132,7 @@ _NAME = re.compile(
 )
 
 
-def _remove(path: Path) -> None:
+def _remove_path(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -17,7 +17,7 @@ def replace_values(
     nan is a missing value: null, or nan in a column without null.
     """
     blank = np.isnan(values)
-    replaced = _replace(column, np.where(blank, 0.0, values), round_integers)
+    replaced = _replace_values(column, np.where(blank, 0.0, values), round_integers)
     return blank_entries(replaced, blank)
 
 
@@ -43,7 +43,7 @@ def _number_rows_but(blank: Bool) -> Any:
     return pa.array(np.arange(len(blank)), mask=blank)
 
 
-def _replace(
+def _replace_values(
     column: nw.Series[Any], values: Floats, round_integers: bool
 ) -> nw.Series[Any]:
     is_whole = column.dtype.is_integer() or column.dtype == nw.Boolean

@@ -175,7 +175,9 @@ def _encode_attribute(
         return _encode_numeric(column, attribute_type, weights, record_weights)
     categories = read_categories(column, kind, attribute_type)
     require_few(categories.domain, categories.record_counts)
-    weight = attribute_type.weight * _weight(categories, weights, record_weights)
+    weight = attribute_type.weight * _compute_weight(
+        categories, weights, record_weights
+    )
     nothing = np.empty((len(series), 0))
     part = np.sqrt(weight) * categories.points() if weight else nothing
     note = describe_odd_branches(categories.domain)
@@ -249,7 +251,9 @@ def describe_codes(values: int) -> str:
     )
 
 
-def _weight(categories: Categories, weights: str, record_weights: F64 | None) -> float:
+def _compute_weight(
+    categories: Categories, weights: str, record_weights: F64 | None
+) -> float:
     counts = np.bincount(
         categories.codes, record_weights, minlength=categories.domain.m
     )

@@ -153,7 +153,7 @@ class Cache:
         They have their own columns, and not the columns that identify the cell.
         """
         try:
-            stored = json.loads(self._file(key).read_bytes())
+            stored = json.loads(self._get_path(key).read_bytes())
         except (OSError, ValueError, RecursionError):
             return None
         if not isinstance(stored, dict) or stored.get("cell") != key:
@@ -172,12 +172,12 @@ class Cache:
         """
         entry = {"cell": key, "checksum": _compute_checksum(key, rows), "rows": rows}
         text = json.dumps(entry).encode()
-        file = self._file(key)
+        file = self._get_path(key)
         with Staging() as staging:
             staging.write(file, lambda to: to.write_bytes(text))
             staging.commit(file, overwrite=True)
 
-    def _file(self, key: str) -> Path:
+    def _get_path(self, key: str) -> Path:
         return Path(str(self.folder), f"{key}.json")
 
 

@@ -73,7 +73,7 @@ class _Alarm:
                 before(number, frame)
 
         signal.signal(signal.SIGINT, hear)
-        waiting = threading.Thread(target=self._wait, daemon=True)
+        waiting = threading.Thread(target=self._wait_for_cell, daemon=True)
         waiting.start()
         try:
             yield
@@ -83,7 +83,7 @@ class _Alarm:
             waiting.join()
             signal.signal(signal.SIGINT, before)
 
-    def _wait(self) -> None:
+    def _wait_for_cell(self) -> None:
         while not self.clock.over:
             if self._done.wait(self.clock.left):
                 return

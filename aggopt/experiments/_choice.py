@@ -65,7 +65,10 @@ class Tried:
     def front(self) -> tuple[ChoicePoint, ...]:
         """The points that no other beats in linkage and loss, by linkage."""
         placed = self.placed
-        return tuple(placed[j] for j in find_front([self._at(p) for p in placed]))
+        return tuple(
+            placed[j]
+            for j in find_front([self._get_point_coordinates(p) for p in placed])
+        )
 
     def loss_of(self, point: ChoicePoint) -> Any:
         """Return the loss of a point, as `loss` names it."""
@@ -82,7 +85,11 @@ class Tried:
             `at_most` is not a share.
         """
         limit = self.at_most if at_most is None else require_share(at_most)
-        within = [point for point in self.front if self._at(point)[0] <= limit]
+        within = [
+            point
+            for point in self.front
+            if self._get_point_coordinates(point)[0] <= limit
+        ]
         return within[-1] if within else None
 
     def recommendation(self, at_most: float | None = None) -> str:
@@ -93,14 +100,14 @@ class Tried:
         if point is not None:
             return (
                 f"{condition}, least {LOSSES[self.loss]}: {point.called}. "
-                f"{self._figures(point)}"
+                f"{self._describe_figures(point)}"
             )
         if not self.front:
             return f"{condition}: nothing can be recommended, as no point has figures."
         safest = self.front[0]
         return (
             f"{condition}: no point qualifies, and {safest.called} links least. "
-            f"{self._figures(safest)} Allow a larger share, or try larger k."
+            f"{self._describe_figures(safest)} Allow a larger share, or try larger k."
         )
 
     @property
@@ -111,12 +118,12 @@ class Tried:
         some = f"{done} of " if done < self.asked else ""
         return f"Choice: {some}{plural(self.asked, 'point')}, {failed} failed."
 
-    def _at(self, point: ChoicePoint) -> tuple[float, float]:
+    def _get_point_coordinates(self, point: ChoicePoint) -> tuple[float, float]:
         linkage: Any = point.linkage
         return linkage, self.loss_of(point)
 
-    def _figures(self, point: ChoicePoint) -> str:
-        linkage, lost = self._at(point)
+    def _describe_figures(self, point: ChoicePoint) -> str:
+        linkage, lost = self._get_point_coordinates(point)
         limit: Any = point.linkage_limit
         return (
             f"It links {format_percent(linkage)} of the records (no linkage exceeds "
@@ -180,7 +187,7 @@ def render_page(choice: Tried) -> str:
         verdict=choice.verdict,
         axes="; ".join(name_point({n: ", ".join(of)}) for n, of in axes.items()),
         chosen=None if chosen is None else chosen.number,
-        advice=(f"{head}{_of(chosen)}", rest[:1].upper() + rest[1:]),
+        advice=(f"{head}{_format_chosen(chosen)}", rest[:1].upper() + rest[1:]),
         limited=f"{format_percent(choice.at_most)} linked",
         map=_map(choice, list(axes)) if choice.placed else None,
         blocks=_describe_blocks(choice.placed),
@@ -195,7 +202,7 @@ def render_page(choice: Tried) -> str:
     )
 
 
-def _of(chosen: ChoicePoint | None) -> str:
+def _format_chosen(chosen: ChoicePoint | None) -> str:
     return "" if chosen is None else f": point {chosen.number}"
 
 
@@ -204,11 +211,11 @@ def _list_labels(points: Sequence[ChoicePoint]) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for point in points:
         for name, value in point.asked.items():
-            found.setdefault(name, {})[_label(value)] = None
+            found.setdefault(name, {})[_make_label(value)] = None
     return {name: list(labels) for name, labels in found.items()}
 
 
-def _label(value: Any) -> str:
+def _make_label(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
@@ -216,7 +223,7 @@ def _list_points(points: Sequence[ChoicePoint], axes: Sequence[str]) -> DataTabl
     rows = [
         [
             point.number,
-            *(_label(point.asked[name]) for name in axes),
+            *(_make_label(point.asked[name]) for name in axes),
             *_format_figures(point),
             Markup('<a href="#job-{0}">job {0}</a>').format(point.number),
         ]
@@ -258,7 +265,10 @@ def _map(choice: Tried, axes: Sequence[str]) -> Figure:
     table = DataTable(
         f"Records linked and {loss} of each point",
         ("point", "linked", loss),
-        [(p.number, *map(format_percent, _place(choice, p))) for p in choice.placed],
+        [
+            (p.number, *map(format_percent, _get_coordinates(choice, p)))
+            for p in choice.placed
+        ],
         numeric=(1, 2),
     )
     listed = ", ".join(map(str, best))
@@ -276,8 +286,8 @@ def _draw_chart(choice: Tried, axes: Sequence[str], best: Sequence[int]) -> Mark
             scatter.Point(
                 series=_name(names, point),
                 label=_label_point(point, best),
-                x=_place(choice, point)[0],
-                y=_place(choice, point)[1],
+                x=_get_coordinates(choice, point)[0],
+                y=_get_coordinates(choice, point)[1],
                 says=_describe_point(choice, point),
                 href=f"#job-{point.number}",
             )
@@ -301,13 +311,13 @@ def _label_point(point: ChoicePoint, best: Sequence[int]) -> str:
     return ", ".join(filter(None, (number, k)))
 
 
-def _place(choice: Tried, point: ChoicePoint) -> tuple[float, float]:
+def _get_coordinates(choice: Tried, point: ChoicePoint) -> tuple[float, float]:
     linkage: Any = point.linkage
     return linkage, choice.loss_of(point)
 
 
 def _describe_point(choice: Tried, point: ChoicePoint) -> str:
-    linked, lost = map(format_percent, _place(choice, point))
+    linked, lost = map(format_percent, _get_coordinates(choice, point))
     return f"{point.called}: {linked} linked, {LOSSES[choice.loss]} {lost}"
 
 
@@ -327,7 +337,7 @@ def _list_series(
 
 def _name(names: Sequence[str], point: ChoicePoint) -> str:
     """Return the name of a series."""
-    return ", ".join(_label(point.asked[name]) for name in names) or "all points"
+    return ", ".join(_make_label(point.asked[name]) for name in names) or "all points"
 
 
 def _describe_blocks(placed: Sequence[ChoicePoint]) -> str:

@@ -201,7 +201,7 @@ def experiment(
     3  4  univariate         4  0.200
     """
     on_progress = read_progress(progress)
-    _require(time_limit, jobs, on_error)
+    _require_settings(time_limit, jobs, on_error)
     by_name = name_tables(tables)
     with trust_files(trust):
         cells = list_cells(read_roles(roles, list(by_name)), grid, seeds)
@@ -216,7 +216,7 @@ def experiment(
     return Experiment(tuple(run.rows()))
 
 
-def _require(time_limit: float | None, jobs: int, on_error: str) -> None:
+def _require_settings(time_limit: float | None, jobs: int, on_error: str) -> None:
     check_time_limit(time_limit)
     require_jobs(jobs)
     require_known("way of on_error", on_error, ON_ERROR)

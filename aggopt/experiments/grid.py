@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def start(self) -> dict[str, Any]:
-        """The columns that each of its rows begins with."""
+        """The first columns of each row: table, k, methods, settings and seed."""
         job = self.job
         methods = {name: getattr(job, name).method for name in NAMED}
         first = {"table": self.table, "k": job.privacy.k, **methods}

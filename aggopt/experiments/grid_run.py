@@ -83,7 +83,7 @@ def name_tables(tables: Any) -> dict[str, Any]:
         pairs = list(tables.items())
     else:
         listed = tables if isinstance(tables, list | tuple) else [tables]
-        pairs = [(_name(table, j), table) for j, table in enumerate(listed)]
+        pairs = [(_name_table(table, j), table) for j, table in enumerate(listed)]
     names = [name for name, _ in pairs]
     if not names:
         raise JobError("There are no tables.", fix="pass some, by name.")
@@ -98,7 +98,7 @@ def name_tables(tables: Any) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _name(table: Any, place: int) -> str:
+def _name_table(table: Any, place: int) -> str:
     return Path(table).stem if isinstance(table, str | Path) else str(place)
 
 

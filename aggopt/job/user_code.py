@@ -53,7 +53,7 @@ def make_user_section(
     method = section.get("method") if isinstance(section, Mapping) else None
     if method is None or not kind.methods.names_user_code(method):
         return None
-    return _read(section, kind, title, job)
+    return _validate_section(section, kind, title, job)
 
 
 def make_model_section(section: Any, job: Any) -> ByModel | None:
@@ -73,10 +73,10 @@ def make_model_section(section: Any, job: Any) -> ByModel | None:
             "[aggregation] names a method and a model.",
             fix="leave one of them out: a method of this package has its own model.",
         )
-    return _read(section, ByModel, "aggregation", job)
+    return _validate_section(section, ByModel, "aggregation", job)
 
 
-def _read(section: Any, kind: type[Own], title: str, job: Any) -> Own:
+def _validate_section(section: Any, kind: type[Own], title: str, job: Any) -> Own:
     try:
         return kind.model_validate(section)
     except Invalid as invalid:

@@ -66,15 +66,15 @@ def __getattr__(name: str) -> Any:
             f"aggopt.partition has no {name}: {plain} itself returns a Partition, "
             "labels with a certificate."
         )
-    methods = {} if name.startswith("_") else _methods()
+    methods = {} if name.startswith("_") else _load_methods()
     if name in methods:
         return methods[name].function
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*_HOMES, *_methods()])
+    return sorted([*_HOMES, *_load_methods()])
 
 
-def _methods() -> Any:
+def _load_methods() -> Any:
     return import_module(f"{__name__}.registry").PARTITIONERS

@@ -207,9 +207,9 @@ class ReportedSteps(NamedTuple):
 
     def step(self, done: int) -> Progress:
         """Return the progress callback of one step, after `done` others."""
-        return partial(self._report, done)
+        return partial(self._report_progress, done)
 
-    def _report(self, done: int, share: float) -> None:
+    def _report_progress(self, done: int, share: float) -> None:
         limit = self.clock.seconds
         spent = self.clock.spent
         self.listener((done + share) / self.total if limit is None else spent / limit)

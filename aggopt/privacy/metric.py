@@ -46,8 +46,8 @@ class Metric:
                 fix='choose "ordered" for values with an order, "equal" for names, '
                 '"hierarchical" for names in a tree.',
             )
-        self._require("order", self.order, "ordered")
-        self._require("tree", self.tree, "hierarchical")
+        self._require_distance("order", self.order, "ordered")
+        self._require_distance("tree", self.tree, "hierarchical")
         if self.distance == "hierarchical" and self.tree is None:
             raise JobError(
                 "The hierarchical distance needs a tree.",
@@ -101,7 +101,7 @@ class Metric:
             )
         return np.array([place[value] for value in distinct])
 
-    def _require(self, name: str, setting: Any, distance: str) -> None:
+    def _require_distance(self, name: str, setting: Any, distance: str) -> None:
         if setting is not None and self.distance != distance:
             raise JobError(
                 f'{name} has no meaning for distance = "{self.distance}".',

@@ -152,7 +152,7 @@ def read_parents(tree: Any) -> dict[Hashable, Hashable]:
     nested = [not pd.api.types.is_scalar(v) for v in tree.values()]
     if all(nested):
         parent: dict[Hashable, Hashable] = {}
-        _descend(tree, ROOT, parent)
+        _add_nodes(tree, ROOT, parent)
         return parent
     if any(nested):
         raise _make_tree_error("The tree is nested in one place and a map in another.")
@@ -163,7 +163,7 @@ def read_parents(tree: Any) -> dict[Hashable, Hashable]:
 ROOT = object()  # of a nested tree, which does not name it
 
 
-def _descend(branch: Any, above: Hashable, parent: dict[Hashable, Hashable]) -> None:
+def _add_nodes(branch: Any, above: Hashable, parent: dict[Hashable, Hashable]) -> None:
     inner = branch if isinstance(branch, Mapping) else None
     for node in _list_nodes(branch):
         _require_name(node)
@@ -171,7 +171,7 @@ def _descend(branch: Any, above: Hashable, parent: dict[Hashable, Hashable]) -> 
             raise _make_tree_error("The tree names a node twice.")
         parent[node] = above
         if inner is not None:
-            _descend(inner[node], node, parent)
+            _add_nodes(inner[node], node, parent)
 
 
 def _list_nodes(branch: Any) -> list[Any]:

@@ -82,7 +82,7 @@ def make_manifest(
         "input": asdict(source),
         "order": order,
         "strata": None if strata is None else strata.to_dict(),
-        "partition": _partition(blocks, job),
+        "partition": _describe_partitions(blocks, job),
         "audit": audit.to_dict(),
         "measures": None if measures is None else measures.to_dict(),
         "measured": list(job.roles.quasi_identifier),
@@ -130,7 +130,7 @@ def find_entry(stated: Any, *keys: str) -> Any:
     return value
 
 
-def _partition(blocks: Sequence[Block], job: Job) -> list[dict[str, Any]]:
+def _describe_partitions(blocks: Sequence[Block], job: Job) -> list[dict[str, Any]]:
     return [
         {
             "attributes": list(names),

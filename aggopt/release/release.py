@@ -96,9 +96,9 @@ class Plots:
 
         audit = self._audit
         counts = (audit.whole,) if audit.scope == "combination" else audit.blocks
-        return draw_group_sizes([self._sizes(count) for count in counts], audit.k)
+        return draw_group_sizes([self._count_sizes(count) for count in counts], audit.k)
 
-    def _sizes(self, count: Count) -> "Sizes":
+    def _count_sizes(self, count: Count) -> "Sizes":
         from aggopt.release.figures.release_pictures import Sizes
 
         frame = self._masked.frame
@@ -172,7 +172,7 @@ class Plots:
         }
         kinds = frame.schema
         numeric = [n for n in self._job.roles.confidential if kinds[n].is_numeric()]
-        same = {name: _finite(frame[name]) for name in numeric}
+        same = {name: _to_finite(frame[name]) for name in numeric}
         return before | same, after | same
 
     def risk(self) -> "Picture":
@@ -197,7 +197,7 @@ class Plots:
         return self._original
 
 
-def _finite(column: nw.Series[Any]) -> F64:
+def _to_finite(column: nw.Series[Any]) -> F64:
     values = to_floats(column)
     return np.where(np.isfinite(values), values, np.nan)
 
@@ -454,10 +454,10 @@ class Release(EqualByField):
         seed = again.seed if again else self.job.output.seed
         of = len(self.masked.frame), self.job, self.source, self.secret
         with Staging() as staging:
-            self._write(staging, files, Order.drawn(*of, seed), again)
+            self._write_files(staging, files, Order.drawn(*of, seed), again)
             yield lambda: files.appear(staging, overwrite=overwrite)
 
-    def _write(
+    def _write_files(
         self,
         staging: Staging,
         files: ReleaseFiles,

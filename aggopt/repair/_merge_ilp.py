@@ -313,10 +313,10 @@ def _list_changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions |
         if clock.spent > until:
             return None
         groups += _change_group(now, row[~np.isin(row, now)][:INTO])
-    column, record = _flatten(groups)
+    column, record = _flatten_groups(groups)
     fits = _check_groups(problem, column, record, len(groups))
     close_groups = [group for group, fit in zip(groups, fits, strict=True) if fit]
-    column, record = _flatten(close_groups + members)
+    column, record = _flatten_groups(close_groups + members)
     return Unions(problem, np.arange(n), column, record, complete=False)
 
 
@@ -328,7 +328,7 @@ def _change_group(now: Labels, into: Labels) -> list[Labels]:
     return less + more + other
 
 
-def _flatten(groups: list[Labels]) -> tuple[Labels, Labels]:
+def _flatten_groups(groups: list[Labels]) -> tuple[Labels, Labels]:
     lengths = np.array([len(group) for group in groups], np.intp)
     records = np.concatenate(
         [np.empty(0, np.intp), *groups]

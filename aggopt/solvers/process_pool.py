@@ -190,12 +190,12 @@ class _Clock:
         self.paused: float | None = None  # seconds that were left then
 
     def begin(self) -> None:
-        """Let the limit begin: all that is needed is imported."""
+        """Start the time limit, once the worker has imported its modules."""
         self.began = time.monotonic()
         self.due = self.began + self.limit + GRACE
 
     def left(self) -> float:
-        """Return the seconds until it must be looked at again.
+        """Return the seconds until the next check is due.
 
         Raises
         ------
@@ -308,7 +308,7 @@ class _Worker:
             while True:
                 ready = {fd for fd, _ in waiting.poll(1000 * clock.left())}
                 if self.requests in ready:
-                    unsent = unsent[self._send(unsent) :]
+                    unsent = unsent[self._write_request(unsent) :]
                     if not unsent:
                         waiting.unregister(self.requests)
                 if self.printed in ready:
@@ -332,7 +332,7 @@ class _Worker:
                         exhausted = kind == EXHAUSTED
                         raise clock.none(at_limit=False, exhausted=exhausted)
 
-    def _send(self, unsent: memoryview) -> int:
+    def _write_request(self, unsent: memoryview) -> int:
         try:
             return os.write(self.requests, unsent[: 1 << 20])
         except BlockingIOError:

@@ -65,7 +65,7 @@ class OwnSolving(UserFunction):
             self.function, replace(model), copies, **deepcopy(taken)
         )
         spent = compile_time.now() - begun
-        answer = self._answer(result, spent)
+        answer = self._make_answer(result, spent)
         if answer.reading is None:
             return answer
         return replace(answer, reading=self._read(model, data, answer.reading))
@@ -91,7 +91,7 @@ class OwnSolving(UserFunction):
         every = self._arguments
         return any(p.name == name or p.kind is Parameter.VAR_KEYWORD for p in every)
 
-    def _answer(self, result: Any, seconds: float) -> Answer:
+    def _make_answer(self, result: Any, seconds: float) -> Answer:
         by = self.origin.name
         if isinstance(result, Answer):
             bound = result.bound

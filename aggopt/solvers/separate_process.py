@@ -32,7 +32,7 @@ def run_language_apart(
     """
     try:
         ended, state = _pool.call(
-            _run,
+            _run_packed,
             language.__name__,
             language.pack_problem(problem),
             solver,
@@ -50,7 +50,7 @@ def run_language_apart(
     return result
 
 
-def _run(
+def _run_packed(
     language: str, sent: Any, solver: Solver, native: Mapping[str, Any], kind: str
 ) -> tuple[Ended, Any]:
     spoken = import_module(language)

@@ -127,8 +127,10 @@ def test_the_guardian_ends_the_log_of_a_command_that_it_kills(tmp_path, monkeypa
     monkeypatch.setattr(log.guardian, "send_message", lambda *said: told.append(said))
     log.Log().open(tmp_path / "run.jsonl", "mask")
     guardian = guardian_process.Guardian(0, -1, -1, 1.5)
-    guardian._take("sentence \x1b[?25hInterrupted: ended at once, nothing is there.\n")
-    guardian._take(" ".join(told[-1]))
+    guardian._handle_message(
+        "sentence \x1b[?25hInterrupted: ended at once, nothing is there.\n"
+    )
+    guardian._handle_message(" ".join(told[-1]))
     guardian._end_log()
     last = lines(tmp_path / "run.jsonl")[-1]
     assert set(last) == KEYS | {"exit", "cause"}

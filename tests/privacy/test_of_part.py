@@ -68,7 +68,7 @@ def test_groups_of_a_part_lie_as_far_from_the_table_as_in_it(kind, table):
         == whole.measure_shortfall(*own).tolist()
     )
     check = part.check(labels)
-    exact = whole.distance.worst(whole._numerators(*own), np.diff(starts))
+    exact = whole.distance.worst(whole._compute_numerators(*own), np.diff(starts))
     assert check.found == float(exact)
     assert check.trivial == whole.trivial
 

@@ -101,13 +101,13 @@ def test_what_is_aside_lies_beside_its_place_and_is_known_until_it_is_gone(tmp_p
 def test_what_is_overwritten_has_a_second_name_beside_it_meanwhile(
     tmp_path, monkeypatch
 ):
-    final, seen, rename = tmp_path / "a.csv", [], staging._rename
+    final, seen, rename = tmp_path / "a.csv", [], staging._rename_file
 
     def looking(*arguments, **options):
         seen.extend(path for path in tmp_path.iterdir() if path != final)
         rename(*arguments, **options)
 
-    monkeypatch.setattr(staging, "_rename", looking)
+    monkeypatch.setattr(staging, "_rename_file", looking)
     final.write_text("before")
     with Staging() as aside:
         aside.write(final, lambda to: to.write_text("after"))

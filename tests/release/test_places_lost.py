@@ -121,14 +121,14 @@ def test_the_file_that_the_disk_refuses_is_the_one_that_is_named(
 
 
 def test_a_file_that_cannot_be_renamed_is_named(tmp_path, release, monkeypatch) -> None:
-    rename = staging._rename
+    rename = staging._rename_file
 
     def broken(aside, final, **how):
         if final.name == "masked.manifest.json":
             raise OSError(13, os.strerror(13))
         rename(aside, final, **how)
 
-    monkeypatch.setattr(staging, "_rename", broken)
+    monkeypatch.setattr(staging, "_rename_file", broken)
     with refused(TableError, "manifest.json"):
         release.write(tmp_path / "masked.csv")
     assert names(tmp_path) == {}

@@ -20,7 +20,7 @@ from aggopt.measure.safe_figures import compute_correlations, estimate_density
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import Count
 from aggopt.release.figures.figure import ORIGINAL, RELEASED, Picture
-from aggopt.release.release import Plots, _finite
+from aggopt.release.release import Plots, _to_finite
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_there_is_a_panel_for_what_k_was_promised_of(scope) -> None:
 
 
 def test_what_is_infinite_is_a_missing_float() -> None:
-    found = _finite(nw.from_native(pd.Series([1.0, np.inf]), series_only=True))
+    found = _to_finite(nw.from_native(pd.Series([1.0, np.inf]), series_only=True))
     assert found.dtype == np.float64
     assert np.isnan(found).tolist() == [False, True]
 

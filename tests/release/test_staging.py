@@ -31,14 +31,14 @@ def found(folder):
 
 def failing(monkeypatch, error, at):
     """Let a step of the commit fail: renaming the file `at`, or the sync at the end."""
-    rename, turns = staging._rename, iter(range(9))
+    rename, turns = staging._rename_file, iter(range(9))
 
     def broken(*args, **how):
         if next(turns) == at:
             raise error
         rename(*args, **how)
 
-    monkeypatch.setattr(staging, "_rename", broken)
+    monkeypatch.setattr(staging, "_rename_file", broken)
     if at == len(NAMES):
         monkeypatch.setattr(staging, "_sync_folder", broken)
 
@@ -81,13 +81,13 @@ def test_a_file_that_came_meanwhile_is_left_alone(tmp_path) -> None:
 
 
 def test_an_interrupt_waits_until_all_files_are_there(tmp_path, monkeypatch) -> None:
-    rename = staging._rename
+    rename = staging._rename_file
 
     def interrupted(*args, **how):
         rename(*args, **how)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(staging, "_rename", interrupted)
+    monkeypatch.setattr(staging, "_rename_file", interrupted)
     release = aggopt.mask(salaried(), promising(t=0.3, repair="merge"))
     with pytest.raises(KeyboardInterrupt):
         release.write(tmp_path / "masked.csv")
@@ -101,7 +101,7 @@ def test_an_interrupt_waits_until_all_files_are_there(tmp_path, monkeypatch) -> 
     [
         ("os.fsync", "one.csv"),
         ("staging._second_name", "three.csv"),
-        ("staging._rename", "one.csv"),
+        ("staging._rename_file", "one.csv"),
         ("staging.read_umask", "one.csv"),
         ("staging._sync_folder", ""),
     ],

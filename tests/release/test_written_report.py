@@ -34,14 +34,14 @@ def test_without_a_report_there_are_three_files(tmp_path, release):
 
 
 def test_a_report_that_fails_leaves_nothing(tmp_path, release, monkeypatch):
-    rename, turns = staging._rename, iter(range(9))
+    rename, turns = staging._rename_file, iter(range(9))
 
     def broken(*args, **how):
         if next(turns) == 2:
             raise OSError("disk full")
         rename(*args, **how)
 
-    monkeypatch.setattr(staging, "_rename", broken)
+    monkeypatch.setattr(staging, "_rename_file", broken)
     with refused(TableError):
         release.write(tmp_path / "masked.csv", report=tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []

@@ -334,7 +334,7 @@ class BranchAndBound:
     def branch_on_cardinality(
         self, lower: float, node: BoxNode, cuts: Floats, times: Floats, expected: float
     ) -> None:
-        """Push both roundings of the number of groups that go up."""
+        """Push two nodes: the number of groups above their cut rounded down, and up."""
         program = with_cardinality_row(node.program, cuts, times)
         K = float(np.floor(expected))
         for k, direction in ((K, -1), (K + 1, 1)):

@@ -138,7 +138,9 @@ class UserFunction:
                 fix=fix,
             )
         function = cls(thing, origin)
-        if len(function._by_place) < len(cls.data) and not function._has(_ANY_DATA):
+        if len(function._by_place) < len(cls.data) and not function._has_parameter_kind(
+            _ANY_DATA
+        ):
             raise JobError(f"The {noun} {origin.name} does not take {wanted}.", fix=fix)
         clash = sorted(taken & function.settings.keys())
         if clash:
@@ -156,7 +158,7 @@ class UserFunction:
         except (TypeError, ValueError):  # some compiled functions have no signature
             return ()
 
-    def _has(self, kind: Any) -> bool:
+    def _has_parameter_kind(self, kind: Any) -> bool:
         return any(p.kind is kind for p in self._arguments)
 
     @property
@@ -180,7 +182,7 @@ class UserFunction:
 
     def lacks(self, name: str) -> bool:
         """Whether it has no setting of this name."""
-        return name not in self.settings and not self._has(_ANY_SETTING)
+        return name not in self.settings and not self._has_parameter_kind(_ANY_SETTING)
 
     def check_arguments(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that a job gives, and the defaults of all others.
@@ -195,7 +197,7 @@ class UserFunction:
         """
         defaults = self.settings
         for name in filter(self.lacks, settings):
-            raise self._unknown(name)
+            raise self._make_unknown_error(name)
         lacking = [
             name
             for name, p in defaults.items()
@@ -211,7 +213,7 @@ class UserFunction:
                 require_setting(self.origin.name, name, value, defaults[name])
         return {**_list_plain_defaults(defaults), **settings}
 
-    def _unknown(self, name: str) -> JobError:
+    def _make_unknown_error(self, name: str) -> JobError:
         if self.settings:
             return UnknownNameError(
                 f"setting of {self.origin.name}", name, self.settings

@@ -67,14 +67,14 @@ class UserMethodSection(MethodSection, PluginSection):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+    def _adopt_named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(section, Mapping):
             return read(section)
         settings = split_settings(cls, section)
         if isinstance(section["method"], str):
             return read(settings)
         method = cls.methods.adopt(section["method"])
-        return read({**settings, "method": method.name})._with(method)
+        return read({**settings, "method": method.name})._with_adopted(method)
 
     @model_serializer(mode="wrap")
     def _flat(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -108,9 +108,9 @@ class UserMethodSection(MethodSection, PluginSection):
         """
         if self._own is not None:
             return self
-        return self._with(self.methods.adopt(self.method))
+        return self._with_adopted(self.methods.adopt(self.method))
 
-    def _with(self, method: Any) -> Self:
+    def _with_adopted(self, method: Any) -> Self:
         arguments = self.check_arguments(method.function)
         section = self.model_copy(
             update={"method": method.name, "arguments": arguments}

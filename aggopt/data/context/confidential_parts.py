@@ -174,7 +174,7 @@ class WholeAttribute:
         return cls(attribute, dict(places))
 
     def among(self, column: nw.Series[Any], decimal: str) -> Confidential:
-        """Return the attribute of some of the records."""
+        """Return the attribute of the records in `column`, with its requirements."""
         which = self.which(column, decimal)
         requirements = (
             OfPart(requirement, which) for requirement in self.held.requirements

@@ -83,7 +83,7 @@ def require_read(columns: Sequence[str], *wishes: Wish | None) -> None:
     JobError
         Somebody's wishes would be dropped unheard.
     """
-    unread = [name for name in columns if name not in set(_read(wishes))]
+    unread = [name for name in columns if name not in set(_iter_columns(wishes))]
     if not unread:
         return
     one = len(unread) == 1
@@ -97,10 +97,10 @@ def require_read(columns: Sequence[str], *wishes: Wish | None) -> None:
     )
 
 
-def _read(wishes: Iterable[Wish | None]) -> Iterator[str]:
+def _iter_columns(wishes: Iterable[Wish | None]) -> Iterator[str]:
     for wish in wishes:
         if isinstance(wish, ByAttribute):
-            yield from _read(wish.attributes.values())
+            yield from _iter_columns(wish.attributes.values())
         elif isinstance(wish, Column):
             yield wish.column
 

@@ -265,7 +265,7 @@ def _open_blocks(path: Path, csv_format: Input) -> RecordBlocks:
     return RecordBlocks(shape.records, read_text_blocks(path, shape, csv_format))
 
 
-def _write(to: Path, table: pa.Table, options: WriteOptions) -> None:
+def _write_table(to: Path, table: pa.Table, options: WriteOptions) -> None:
     write_csv(to, table, options.csv_format, masked=options.masked)
 
 
@@ -274,7 +274,7 @@ CSV = Format(
     when="any program; UTF-8, or by `encoding` cp1252 or Latin-1",
     rank=1,
     read=lambda path, how, keep: read_text_table(path, how),
-    write=_write,
+    write=_write_table,
     has_text_entries=True,
     is_exact=True,
     open_blocks=_open_blocks,

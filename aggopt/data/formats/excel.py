@@ -301,7 +301,7 @@ def _reset_time(path: Path) -> None:
             archive.writestr(ZipInfo(name), content, ZIP_DEFLATED)
 
 
-def _write(to: Path, table: pa.Table, options: WriteOptions) -> None:
+def _write_table(to: Path, table: pa.Table, options: WriteOptions) -> None:
     write_excel(to, table)
 
 
@@ -310,7 +310,7 @@ EXCEL = Format(
     when="Excel since 2007",
     rank=3,
     read=lambda path, how, keep: read_excel(path),
-    write=_write,
+    write=_write_table,
     package="openpyxl",
     extra="excel",
     types=(*PLAIN_TYPES, pa.types.is_duration),

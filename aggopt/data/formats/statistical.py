@@ -359,7 +359,7 @@ def _declare(suffix: str, program: str, rank: int, **details: Any) -> Format:
     )
 
 
-def _write(to: Path, table: pa.Table, options: WriteOptions) -> None:
+def _write_table(to: Path, table: pa.Table, options: WriteOptions) -> None:
     write_statistical(to, table, options.codebooks)
 
 
@@ -399,7 +399,7 @@ _SAS_NAMES = NameRule(
 )
 _LONGEST_TEXT = (32767, "bytes")  # in SPSS and SAS
 _SPSS: dict[str, Any] = {
-    "write": _write,
+    "write": _write_table,
     "declares_missing": True,
     "names": _SPSS_NAMES,
     "longest_text": _LONGEST_TEXT,
@@ -410,14 +410,14 @@ SPSS = (
     _declare(".por", "SPSS portable", 6, released_as=".sav"),
 )
 STATA = _declare(
-    ".dta", "Stata; written for 14 and later", 7, write=_write, names=_STATA_NAMES
+    ".dta", "Stata; written for 14 and later", 7, write=_write_table, names=_STATA_NAMES
 )
 SAS = (
     _declare(
         ".xpt",
         "SAS transport, versions 5 and 8",
         8,
-        write=_write,
+        write=_write_table,
         names=_SAS_NAMES,
         longest_text=_LONGEST_TEXT,
     ),

@@ -83,7 +83,7 @@ def _find_plain_style(entries: pa.ChunkedArray) -> NumberStyle:
     """Return the style of entries without powers."""
     numbers = entries.cast(pa.float64())
     endless = pc.is_inf(numbers)
-    if not _all(pc.is_in(entries.filter(endless), pa.array(["inf", "-inf"]))):
+    if not _are_all(pc.is_in(entries.filter(endless), pa.array(["inf", "-inf"]))):
         return NumberStyle(exact=False)
     finite = pc.invert(endless)
     return _find_finite_style(entries.filter(finite), numbers.filter(finite))
@@ -101,9 +101,9 @@ def _find_finite_style(
     rare = (size < 10 * _LEAST) | (size >= 1e5)
     return NumberStyle(
         exact=_is_reproduced(entries, bare, numbers),
-        short=_all(pc.equal(entries, bare)),
-        pointed=_all(has_point)
-        and _all(pc.or_(pc.equal(entries, bare), _with_zero(entries, bare))),
+        short=_are_all(pc.equal(entries, bare)),
+        pointed=_are_all(has_point)
+        and _are_all(pc.or_(pc.equal(entries, bare), _with_zero(entries, bare))),
         decimals=frozenset(pc.unique(pc.if_else(has_point, behind, 0)).to_pylist()),
         usual=bool(((size == 0) | ((size >= _LEAST) & (size < _MOST))).all()),
         spare=not _match_any(entries.filter(pa.array(rare)), _LONG),
@@ -128,7 +128,7 @@ def _is_reproduced(
     entries = entries.filter(other)  # 1e-07 of numbers
     back = back.filter(other)
     same = pc.equal(_extract_digits(entries), _extract_digits(back))
-    return _all(pc.match_substring_regex(entries, _REGULAR)) and _all(same)
+    return _are_all(pc.match_substring_regex(entries, _REGULAR)) and _are_all(same)
 
 
 def _find_power_style(entries: pa.ChunkedArray) -> NumberStyle:
@@ -136,8 +136,10 @@ def _find_power_style(entries: pa.ChunkedArray) -> NumberStyle:
     if not len(entries):
         return NumberStyle()
     back = entries.cast(pa.float64()).cast(pa.string())
-    regular = _all(pc.match_substring_regex(entries, _POWER))
-    exact = regular and _all(pc.equal(_extract_digits(entries), _extract_digits(back)))
+    regular = _are_all(pc.match_substring_regex(entries, _POWER))
+    exact = regular and _are_all(
+        pc.equal(_extract_digits(entries), _extract_digits(back))
+    )
     if not exact:
         return NumberStyle(exact=False, powers=True)
     parts = pc.extract_regex(entries.combine_chunks(), _POWER)
@@ -158,7 +160,7 @@ def _extract_digits(entries: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.utf8_rtrim(pc.replace_substring_regex(entries, _BESIDE_DIGITS, ""), "0")
 
 
-def _all(which: pa.ChunkedArray) -> bool:
+def _are_all(which: pa.ChunkedArray) -> bool:
     return bool(pc.all(which, min_count=0).as_py())
 
 

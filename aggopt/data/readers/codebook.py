@@ -192,10 +192,12 @@ def apply_declared_types(
         if book.unclear and kind is None:
             wrong.append(f"{name!r}: {book.labelled} with a text, {book.plain} without")
         elif is_names and (kind == "numeric" or name in roles.numbers):
-            table = _with(table, j, _read_numbers(name, table.column(j), book))
+            table = _replace_column(
+                table, j, _read_numbers(name, table.column(j), book)
+            )
         elif book.unclear and kind not in ("numeric", "date"):
             with naming(repr(name)):
-                table = _with(table, j, _label_codes(table.column(j), book))
+                table = _replace_column(table, j, _label_codes(table.column(j), book))
     if wrong:
         raise TableError(
             "Columns have codes that the file gives a text, and values that it gives "
@@ -207,7 +209,7 @@ def apply_declared_types(
     return table
 
 
-def _with(table: pa.Table, j: int, column: pa.Array) -> pa.Table:
+def _replace_column(table: pa.Table, j: int, column: pa.Array) -> pa.Table:
     field = table.schema.field(j).with_type(column.type)
     return table.set_column(j, field, column)
 

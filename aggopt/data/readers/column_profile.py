@@ -247,7 +247,7 @@ def _profile_text(name: str, text: pa.ChunkedArray, csv_format: Input) -> Column
 
 
 def _classify_words(entries: pa.Array) -> tuple[str, tuple[str, ...]]:
-    """Return what entries of text are, dates or text, and the formats of dates."""
+    """Return the kind of text entries (dates or text), and the formats of dates."""
     if is_date_text(entries):
         return SPELLED_DATES, ()
     if not pc.all(pc.match_substring_regex(entries, _OTHER_DATE)).as_py():

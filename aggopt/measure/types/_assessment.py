@@ -165,9 +165,9 @@ class TypedAssessment:
 
         Two, for a terminal is not wide.
         """
-        return "\n\n".join(map(self._table, (Heading.LOSS, Heading.RISK)))
+        return "\n\n".join(map(self._make_table, (Heading.LOSS, Heading.RISK)))
 
-    def _table(self, heading: Heading) -> str:
+    def _make_table(self, heading: Heading) -> str:
         by_measure = {
             TYPED[name]: figures for name, figures in self.of_attributes.items()
         }
@@ -192,7 +192,7 @@ class TypedAssessment:
         """Return a table in plain text: a row for each attribute, then the whole."""
         lines = [
             f"  {label:<14}{value:>9}  {says}".rstrip()
-            for label, value, says in self._whole()
+            for label, value, says in self._list_table_rows()
         ]
         head = f"Records: {self.n}. Attributes: {self.d}, {self.varying} of them vary."
         return "\n".join([head, "", self.by_attribute(), "", *lines])
@@ -201,12 +201,12 @@ class TypedAssessment:
         """Return the printed table as HTML for a notebook."""
         return render_html_lines(str(self))
 
-    def _whole(self) -> list[tuple[str, str, str]]:
+    def _list_table_rows(self) -> list[tuple[str, str, str]]:
         groups = f"{plural(self.reidentifications, 'group')} / records"
         return [
             ("highest risk", f"{100 * self.highest_risk:.2f} %", "1 / smallest group"),
             ("average risk", f"{100 * self.average_risk:.2f} %", groups),
-            *((m.label, m.shown(f), self._says(m)) for m, f in self._figures()),
+            *((m.label, m.shown(f), self._describe(m)) for m, f in self._figures()),
         ]
 
     def _figures(self) -> list[tuple[TypedMeasure, float]]:
@@ -214,7 +214,7 @@ class TypedAssessment:
         figures = [(TYPED[name], figure) for name, figure in self.of_table.items()]
         return [(measure, figure) for measure, figure in figures if figure is not None]
 
-    def _says(self, measure: TypedMeasure) -> str:
+    def _describe(self, measure: TypedMeasure) -> str:
         if measure.name != "linkage":
             return measure.when
         by = f" in {self.linkage_blocks} blocks" if self.linkage_blocks > 1 else ""

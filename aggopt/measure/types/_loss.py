@@ -50,7 +50,9 @@ def within(original: Any, released: Any, attributes: Types = None) -> dict[str, 
     >>> round(within(sex, pd.DataFrame({"sex": released}))["sex"], 9)
     0.666666667
     """
-    return TypedPair.of(original, released, attributes).by_attribute(_compute_within)
+    return TypedPair.of(original, released, attributes).by_attribute(
+        _compute_within_share
+    )
 
 
 def embedded_il(original: Any, released: Any, attributes: Types = None) -> float:
@@ -113,7 +115,7 @@ def _compute_il(pair: AttributePair) -> float:
     return _compute_share(pair.loss, pair.total)
 
 
-def _compute_within(pair: AttributePair) -> float:
+def _compute_within_share(pair: AttributePair) -> float:
     return _compute_share(pair.within, pair.total)
 
 
@@ -155,7 +157,7 @@ WITHIN = TypedMeasure(
     source="Light and Margolin (1971)",
     heading=Heading.LOSS,
     label="within",
-    by_attribute=_compute_within,
+    by_attribute=_compute_within_share,
 )
 
 EMBEDDED_IL = TypedMeasure(

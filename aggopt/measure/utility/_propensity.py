@@ -255,7 +255,7 @@ class _Products:
             )
         columns = StandardScaler().fit_transform(Z)
         found = cls(columns, factors.reshape(-1, order), StandardScaler(copy=False))
-        for rows in found._spans():
+        for rows in found._compute_spans():
             found.scaler.partial_fit(found._multiply(rows))
         return found
 
@@ -279,7 +279,7 @@ class _Products:
 
     def blocks(self) -> Iterator[Floats]:
         """Yield the products of all records, of some at a time."""
-        return map(self.of_records, self._spans())
+        return map(self.of_records, self._compute_spans())
 
     def find_base(self) -> Floats:
         """Return the matrix (t, r) that makes them independent columns of variance 1.
@@ -294,7 +294,7 @@ class _Products:
         is_independent = size > size[:1] * max(N, t) * np.finfo(float).eps
         return np.asarray(np.sqrt(N) * (right[is_independent].T / size[is_independent]))
 
-    def _spans(self) -> Iterator[slice]:
+    def _compute_spans(self) -> Iterator[slice]:
         N, t = self.shape
         records = max(t, AT_ONCE // t)
         return (slice(start, start + records) for start in range(0, N, records))

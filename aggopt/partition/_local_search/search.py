@@ -94,7 +94,7 @@ class Collection:
 
         order = np.argsort(labels, kind="stable")
         start = np.concatenate(([0], np.cumsum(np.bincount(labels))))
-        while self._full(len(start), len(labels)):
+        while self._is_full(len(start), len(labels)):
             self._grow()
         kernels.add_groups(self.arrays, order.astype(np.int64), start)
 
@@ -113,10 +113,10 @@ class Collection:
     def reserve(self) -> None:
         """Grow if more than a quarter is used."""
         used = int(self.arrays.start[len(self)])
-        while self._full(3 * len(self), 3 * used):
+        while self._is_full(3 * len(self), 3 * used):
             self._grow()
 
-    def _full(self, groups: int, members: int) -> bool:
+    def _is_full(self, groups: int, members: int) -> bool:
         a = self.arrays
         return 2 * (len(self) + groups) >= len(a.slots) or a.start[
             len(self)
@@ -259,7 +259,7 @@ class Search:
                     self.space, self.groups, self.trail, batch.count
                 )
         self._now = float(self.groups.loss.sum())
-        self._look()
+        self._keep_best()
 
     def perturb(
         self,
@@ -294,7 +294,7 @@ class Search:
                 )
             done += count
             if done % n == 0 or done >= total or clock.over:
-                self._look()  # not after each portion, whose length is random
+                self._keep_best()  # not after each portion, whose length is random
             clock.report(float(compute_shares(done / total, clock)))
 
     def loosen(self, spare: float) -> None:
@@ -331,7 +331,7 @@ class Search:
             done += len(turns)
             clock.report(float(compute_shares(done / steps, clock)))
         self._now = float(self.groups.loss.sum())
-        self._look()
+        self._keep_best()
 
     def _units(self) -> Floats:
         """Return the squared distance that equals temperature 1, for each record (n,).
@@ -351,7 +351,7 @@ class Search:
         weights = self.space.weights
         return units if weights is None else units * weights.values
 
-    def _look(self) -> None:
+    def _keep_best(self) -> None:
         if self._now < self._lowest:
             self._lowest = self._now
             np.copyto(self._best, self.groups.label)

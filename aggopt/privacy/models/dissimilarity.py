@@ -57,12 +57,14 @@ class Dissimilarity(NearNumbers):
         By group, (groups,).
         """
         others = np.diff(starts) - 1
-        share = self._fewest(records, starts) / np.maximum(others, 1)
+        share = self._count_others(records, starts) / np.maximum(others, 1)
         return np.where(others == 0, 1.0, share)
 
     def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether a value is far from fewer than delta (|G| - 1) others, exactly."""
-        far = self._fewest(records, starts).astype(object) * self.delta.denominator
+        far = (
+            self._count_others(records, starts).astype(object) * self.delta.denominator
+        )
         required = (np.diff(starts) - 1).astype(object) * self.delta.numerator
         return np.asarray(far < required)
 
@@ -84,7 +86,7 @@ class Dissimilarity(NearNumbers):
             "identifier.",
         )
 
-    def _fewest(self, records: I64, starts: I64) -> I64:
+    def _count_others(self, records: I64, starts: I64) -> I64:
         return np.diff(starts) - self.most_near(records, starts)
 
 

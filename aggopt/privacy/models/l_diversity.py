@@ -55,7 +55,7 @@ class Diversity(Requirement):
 
     def measure_groups(self, records: I64, starts: I64) -> F64:
         """Return the l of each group, (groups,)."""
-        counts = self._counts(records, starts)
+        counts = self._count_values(records, starts)
         if self.kind == "recursive":
             return counts.recursive(read_factor(self.c)).astype(float)
         chosen = counts.entropy if self.kind == "entropy" else counts.distinct
@@ -67,7 +67,7 @@ class Diversity(Requirement):
         broken = np.asarray(values < self.required_l)
         if self.kind != "entropy":
             return broken
-        counts = self._counts(records, starts)
+        counts = self._count_values(records, starts)
         for g in np.flatnonzero(
             np.abs(values - self.required_l) < CLOSE * self.required_l
         ):
@@ -112,7 +112,7 @@ class Diversity(Requirement):
     def _distinct(self) -> int:
         return int(self.codes.max()) + 1
 
-    def _counts(self, records: I64, starts: I64) -> Counts:
+    def _count_values(self, records: I64, starts: I64) -> Counts:
         sizes = np.diff(starts)
         return Counts.of(np.repeat(np.arange(len(sizes)), sizes), self.codes[records])
 

@@ -60,13 +60,15 @@ class Closeness(Requirement):
         """Return the distance of each group, (groups,)."""
         unit = max(self.distance.unit, 1)
         sizes = np.diff(starts)
-        return np.asarray(self._numerators(records, starts) / (float(unit) * sizes))
+        return np.asarray(
+            self._compute_numerators(records, starts) / (float(unit) * sizes)
+        )
 
     def find_broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group is farther than t, decided in whole numbers."""
         sizes, which = np.unique(np.diff(starts), return_inverse=True)
         allowed = self.distance.limits(self.t, sizes)[which]
-        return np.asarray(self._numerators(records, starts) > allowed)
+        return np.asarray(self._compute_numerators(records, starts) > allowed)
 
     def measure_shortfall(self, records: I64, starts: I64) -> F64:
         """Return the excess of each group over t, 0 if none."""
@@ -78,7 +80,7 @@ class Closeness(Requirement):
 
     def find_worst(self, records: I64, starts: I64, values: F64) -> float:
         """Return the largest distance, exact before it is rounded once."""
-        numerators = self._numerators(records, starts)
+        numerators = self._compute_numerators(records, starts)
         return float(self.distance.worst(numerators, np.diff(starts)))
 
     def describe_kept(self, value: float) -> str:
@@ -90,7 +92,7 @@ class Closeness(Requirement):
         """Whether the attribute has one value only."""
         return self.distance.unit == 0
 
-    def _numerators(self, records: I64, starts: I64) -> I64:
+    def _compute_numerators(self, records: I64, starts: I64) -> I64:
         group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         places = self.distance.place[records]
         return self.distance.runs(places[np.lexsort((places, group))], starts)

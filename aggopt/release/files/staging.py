@@ -177,16 +177,16 @@ class Staging:
                     _second_name(final, _make_aside(self._lost, final, _BEFORE))
         with names_given():
             opened = public if isinstance(public, tuple) else (public,)
-            self._name(finals, opened, overwrite=overwrite)
+            self._name_files(finals, opened, overwrite=overwrite)
 
-    def _name(
+    def _name_files(
         self, finals: Sequence[Path], public: Sequence[Path], *, overwrite: bool
     ) -> None:
         done: list[Path] = []
         try:
             for final in finals:
                 with _name_place(final):
-                    _rename(self._staged[final], final, overwrite=overwrite)
+                    _rename_file(self._staged[final], final, overwrite=overwrite)
                 done.append(final)
             for place in public:  # not before: the mode also opens the staged file
                 with _name_place(place):
@@ -255,7 +255,7 @@ def _second_name(final: Path, aside: Path) -> None:
         shutil.copy2(final, aside)
 
 
-def _rename(aside: Path, final: Path, *, overwrite: bool) -> None:
+def _rename_file(aside: Path, final: Path, *, overwrite: bool) -> None:
     if overwrite:
         aside.replace(final)
     else:

@@ -105,7 +105,7 @@ def _read_columns(
     if format is None or not table.is_file() or not (with_rows or format.read_schema):
         return None
     try:
-        columns = _read(table, format, names, csv_format, with_rows=with_rows)
+        columns = _read_back(table, format, names, csv_format, with_rows=with_rows)
     except MemoryError:
         raise
     except (OSError, pa.ArrowException, TableError):
@@ -114,7 +114,7 @@ def _read_columns(
     return to_arrow_table(nw.from_native(columns.select(existing)))
 
 
-def _read(
+def _read_back(
     table: Path,
     format: Format,
     names: Sequence[str],

@@ -37,7 +37,7 @@ def draw_attacks(rows: Sequence[AttackBar]) -> Markup:
 
     A page shows the one that it has room for.
     """
-    return _attacks(rows, BROAD) + _attacks(rows, SLIM)
+    return _draw_attacks(rows, BROAD) + _draw_attacks(rows, SLIM)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ BROAD = _Layout("broad", WIDE, 300, 58, 58, 8, (0.0, 0.25, 0.5, 0.75, 1.0))
 SLIM = _Layout("narrow", NARROW, 4, 46, 98, 48, (0.0, 0.5, 1.0))  # words above bars
 
 
-def _attacks(rows: Sequence[AttackBar], at: _Layout) -> Markup:
+def _draw_attacks(rows: Sequence[AttackBar], at: _Layout) -> Markup:
     top = 26
     label = "How often attacks succeed"
     height = top + at.row * len(rows) + 8

@@ -89,13 +89,13 @@ def draw_scatter(
         top = TOP + ROW * -(-len(series) // layout.key)
         largest = max(p.x for p in points), max(p.y for p in points)
         axes = _Axes(layout, top, *largest)
-        body = [*_key(series, layout), *_frame(axes, x, y)]
+        body = [*_draw_key(series, layout), *_draw_frame(axes, x, y)]
         for number, name in enumerate(series):
             mine = [axes.of(p) for p in points if p.series == name]
             line = joined and len(mine) > 1
             body += [svg.path(mine, f"path s{number % MARKS}")] if line else []
-        body += _front(axes, [points[j] for j in front])
-        body += _limit(axes, limit)
+        body += _draw_front(axes, [points[j] for j in front])
+        body += _draw_limit(axes, limit)
         ring = list[_Box]()
         if chosen is not None:
             across, up = axes.of(points[chosen])
@@ -106,7 +106,7 @@ def draw_scatter(
         labels = _labels(points, axes, front, ring)
         for j, point in enumerate(points):
             look = series.index(point.series)
-            body += _linked(point, labels.get(j), axes.of(point), look)
+            body += _draw_linked_point(point, labels.get(j), axes.of(point), look)
         return svg.canvas(
             layout.width, axes.height, title, body, linked=True, only=layout.only
         )
@@ -219,7 +219,7 @@ class _Axes:
         return across, self.bottom - (self.bottom - self.top) * y / up
 
 
-def _frame(axes: _Axes, x: str, y: str) -> Iterator[Markup]:
+def _draw_frame(axes: _Axes, x: str, y: str) -> Iterator[Markup]:
     right, up = axes.ends
     for value in svg.choose_ticks(0.0, right):
         across, ground = axes.at(value, 0)
@@ -241,12 +241,12 @@ def _frame(axes: _Axes, x: str, y: str) -> Iterator[Markup]:
     yield svg.text(16, half, label, "tick", anchor="middle", upright=True)
 
 
-def _front(axes: _Axes, points: Sequence[Point]) -> Iterator[Markup]:
+def _draw_front(axes: _Axes, points: Sequence[Point]) -> Iterator[Markup]:
     if len(points) > 1:
         yield svg.path(map(axes.of, points), "front")
 
 
-def _limit(axes: _Axes, limit: float | None) -> Iterator[Markup]:
+def _draw_limit(axes: _Axes, limit: float | None) -> Iterator[Markup]:
     if limit is None or limit > axes.ends[0]:
         return
     across, ground = axes.at(limit, 0)
@@ -260,7 +260,7 @@ def _percent(value: float, largest: float) -> str:
     return f"{100 * value:.2g} %"
 
 
-def _key(series: Sequence[str], layout: _MapLayout) -> Iterator[Markup]:
+def _draw_key(series: Sequence[str], layout: _MapLayout) -> Iterator[Markup]:
     left = layout.left if layout.key > 1 else 4
     wide = (layout.width - left) / layout.key
     for number, name in enumerate(series):
@@ -270,7 +270,7 @@ def _key(series: Sequence[str], layout: _MapLayout) -> Iterator[Markup]:
         yield svg.name(x + 12, y + 5, name, layout.letters, f"series s{number % MARKS}")
 
 
-def _linked(
+def _draw_linked_point(
     point: Point, label: _Label | None, at: tuple[float, float], series: int
 ) -> Iterator[Markup]:
     body = _mark(*at, series % MARKS)

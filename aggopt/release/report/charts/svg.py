@@ -26,7 +26,7 @@ def canvas(
     inner = Markup("").join(body)
     return Markup(
         '<svg class="{}" viewBox="0 0 {} {}" role="{}" aria-label="{}">{}</svg>'
-    ).format(kind, _at(width), _at(height), role, label, inner)
+    ).format(kind, _format_number(width), _format_number(height), role, label, inner)
 
 
 def text(
@@ -41,10 +41,20 @@ def text(
 ) -> Markup:
     """Return a text; `full` is shown when a pointer rests on it."""
     title = Markup("<title>{}</title>").format(full) if full else ""
-    turning = Markup(' transform="rotate(-90 {} {})"').format(_at(x), _at(y))
+    turning = Markup(' transform="rotate(-90 {} {})"').format(
+        _format_number(x), _format_number(y)
+    )
     return Markup(
         '<text x="{}" y="{}" class="{}" text-anchor="{}"{}>{}{}</text>'
-    ).format(_at(x), _at(y), kind, anchor, turning if upright else "", title, words)
+    ).format(
+        _format_number(x),
+        _format_number(y),
+        kind,
+        anchor,
+        turning if upright else "",
+        title,
+        words,
+    )
 
 
 def name(x: float, y: float, full: str, longest: int, kind: str = "label") -> Markup:
@@ -56,7 +66,11 @@ def name(x: float, y: float, full: str, longest: int, kind: str = "label") -> Ma
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
     """Return a line."""
     return Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>').format(
-        _at(x1), _at(y1), _at(x2), _at(y2), kind
+        _format_number(x1),
+        _format_number(y1),
+        _format_number(x2),
+        _format_number(y2),
+        kind,
     )
 
 
@@ -64,22 +78,29 @@ def rect(
     x: float, y: float, width: float, height: float, kind: str, *, fill: float = 1.0
 ) -> Markup:
     """Return a rectangle; `fill` is how opaque it is, 0..1."""
-    opaque = Markup(' fill-opacity="{}"').format(_at(fill, 2)) if fill < 1 else ""
+    opaque = (
+        Markup(' fill-opacity="{}"').format(_format_number(fill, 2)) if fill < 1 else ""
+    )
     return Markup('<rect x="{}" y="{}" width="{}" height="{}" class="{}"{}/>').format(
-        _at(x), _at(y), _at(max(width, 0.0)), _at(max(height, 0.0)), kind, opaque
+        _format_number(x),
+        _format_number(y),
+        _format_number(max(width, 0.0)),
+        _format_number(max(height, 0.0)),
+        kind,
+        opaque,
     )
 
 
 def circle(x: float, y: float, radius: float, kind: str) -> Markup:
     """Return a circle."""
     return Markup('<circle cx="{}" cy="{}" r="{}" class="{}"/>').format(
-        _at(x), _at(y), _at(radius), kind
+        _format_number(x), _format_number(y), _format_number(radius), kind
     )
 
 
 def path(points: Iterable[tuple[float, float]], kind: str) -> Markup:
     """Return a line through points."""
-    at = "L".join(f"{_at(x)},{_at(y)}" for x, y in points)
+    at = "L".join(f"{_format_number(x)},{_format_number(y)}" for x, y in points)
     return Markup('<path d="M{}" class="{}"/>').format(at, kind)
 
 
@@ -125,5 +146,5 @@ def choose_ticks(low: float, high: float, count: int = 7) -> list[float]:
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 
 
-def _at(number: float, digits: int = 1) -> str:
+def _format_number(number: float, digits: int = 1) -> str:
     return f"{round(number, digits):g}"

@@ -57,7 +57,7 @@ def compare_usefulness(facts: Facts) -> Usefulness:
     order = order_by_loss(facts)
     numbers = [facts.columns[name] for name in order if name in facts.columns]
     moments, more_moments = make_moments_table(facts, numbers)
-    pair = _make_pair(facts, numbers)
+    pair = _relate_numbers(facts, numbers)
     related = find_related(facts.outcomes, pair.names if pair else ())
     y = _select_complete(related[1], facts, pair) if related and pair else None
     figures = list(_draw_distributions(facts, order[:SHOWN]))
@@ -68,7 +68,9 @@ def compare_usefulness(facts: Facts) -> Usefulness:
         more_moments=more_moments,
         by_stratum=make_stratum_table(facts, numbers),
         kept=_make_categories_table(facts, order),
-        correlations=draw_correlations(_with(pair, related, y)) if pair else None,
+        correlations=draw_correlations(_add_outcome(pair, related, y))
+        if pair
+        else None,
         regression=draw_regression(related[0], y, pair)
         if related and pair and y is not None
         else None,
@@ -131,7 +133,8 @@ def _make_categories_table(facts: Facts, order: list[str]) -> DataTable | None:
     return DataTable(caption, ["attribute", "as in the originals"], rows, (1,))
 
 
-def _make_pair(facts: Facts, numbers: list[ReportedColumn]) -> Related | None:
+def _relate_numbers(facts: Facts, numbers: list[ReportedColumn]) -> Related | None:
+    """Return the numbers before and after masking; None without the originals."""
     before = {c.name: c.before for c in numbers if c.before is not None}
     return Related.of(before, {c.name: c.after for c in numbers}) if before else None
 
@@ -141,7 +144,9 @@ def _select_complete(y: F64, facts: Facts, pair: Related) -> F64 | None:
     return y if pair.n == len(y) else None
 
 
-def _with(pair: Related, related: tuple[str, F64] | None, y: F64 | None) -> Related:
+def _add_outcome(
+    pair: Related, related: tuple[str, F64] | None, y: F64 | None
+) -> Related:
     """Return attributes with a confidential number in addition, if possible."""
     if related is None or y is None or related[0] in pair.before:
         return pair
