@@ -8,7 +8,6 @@ import numpy as np
 from aggopt.models import p3m, p3m_onesided, satisfaction
 
 MODELS: list[ModuleType] = [p3m, p3m_onesided, satisfaction]
-WEIGHT = {"p3m": "alpha", "p3m_onesided": "alpha", "satisfaction": "price"}
 
 
 def instance(

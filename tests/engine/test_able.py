@@ -12,14 +12,9 @@ from aggopt.errors import JobError, TableError
 WITH_MORE = {
     role: {**ROLES, "other": [], role: ["note"]} for role in ("stratum", "unit", "wish")
 }
-OUT = "leave it out"
-ELSEWHERE = (
-    "; or leave [engine] and --engine out, which does it of a table that fits memory"
-)
 MEAN, P3M = {"method": "mean"}, {"method": "p3m"}
 FREQUENT, PLAIN = {"method": "frequencies"}, {"method": "plurality"}
 EXACT = "[aggregation] asks for distances that are kept exactly"
-SOFT = "set importance to 0.5 or less, a number, and alpha to 0.8 or less"
 UNABLE = {
     "[weights] published = 'as is'": {
         "roles": {**ROLES, "other": [], "weight": ["note"]},

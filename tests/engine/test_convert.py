@@ -582,12 +582,6 @@ def test_folders_with_other_columns_in_their_names_are_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-HIVE = (
-    "'region' is in the names of folders (region=...), as of Hive partitions, and in "
-    "no file: it would be lost."
-)
-
-
 def test_csv_files_of_partitions_are_refused_with_the_way_to_convert_them(tmp_path):
     folder = partitioned(tmp_path, **{"01": ["30", "40", "50"]})
     with refused(TableError, str(folder)):

@@ -97,9 +97,6 @@ def test_keys_that_had_their_name_before_the_kill_are_taken_back(folder, tmp_pat
     assert left(tmp_path) == []
 
 
-ANEW = "begin anew: --discard, or resume = false, which removes it"
-
-
 @pytest.mark.usefixtures("dead")
 def test_what_could_be_gone_on_with_is_not_removed_unasked(folder, tmp_path, steps):
     killed(folder, tmp_path / "out", "publish")

@@ -106,10 +106,6 @@ def test_a_file_that_is_damaged_later_is_refused_without_quoting_it(tmp_path):
     assert error.value.__cause__ is None
 
 
-FIX = (
-    "write all files with the same columns, of one type each; their order, wider "
-    "integers and dictionaries may differ."
-)
 DIFFERING = {
     "lacks 'note'": lambda table: table.drop(columns="note"),
     "also has 'more'": lambda table: table.assign(more=1),
@@ -213,17 +209,6 @@ def test_a_file_is_named_once_for_all_its_pieces(tmp_path, monkeypatch):
         "in-0.parquet": 0,
         "in-1.parquet": 30,
     }
-
-
-HIVE = (
-    "'region' is in the names of folders (region=...), as of Hive partitions, and in "
-    "no file: it would be lost."
-)
-INTO_FILES = (
-    "write it into the files, as text: import pyarrow as pa, pyarrow.dataset as d; "
-    "p = d.partitioning(pa.schema([('region', pa.string())]), flavor=\"hive\"); "
-    'd.write_dataset(d.dataset(FOLDER, partitioning=p), NEW, format="parquet").'
-)
 
 
 @pytest.mark.parametrize("pattern", ["in", "in/region=01", "in/*/*.parquet"])

@@ -149,7 +149,6 @@ def test_values_out_of_range_are_refused(sections):
     assert refusal.value.fix
 
 
-BLOCKS = r"blocks of names \[\[\"NAME\", ...\], ...\], or \{ correlation = r \}"
 NO_ATTRIBUTES = [
     3,
     ["age", "income"],

@@ -9,10 +9,6 @@ from aggopt.errors import JobError
 
 MERGE = {"small": "merge"}
 NO_STRATA = {**ROLES, "stratum": [], "other": KEYS}
-IDLE = (
-    "[attributes.region] is of a stratum, which is published as it is: only an order "
-    "or a tree of its values does something, where small strata are merged."
-)
 
 
 def test_strata_are_kept_in_a_file_and_refused_where_small():

@@ -107,6 +107,10 @@ def test_a_file_gives_the_certificate_of_the_table_in_memory(tmp_path) -> None:
         for source in sources(persons(FEW), tmp_path, ".")
     ]
     assert len(set(objectives)) == 1
+    kept = {"method": "frequencies", "price": 1.0}
+    job = asked(aggregation={"method": "mean", "categories": kept})
+    alone = aggopt.mask(persons(FEW), job, secret="0" * 32).certificates["c"]
+    assert alone.objective != objectives[0]
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,6 @@ def test_the_default_publishes_nodes_unless_their_names_are_alike():
     expect_refusal(JobError, ["age", "work"], alike)
 
 
-LACKING = "'rare': 1 level of 2 have fewer than k = 4 records, and cannot be published"
-
-
 def test_every_category_is_counted_that_a_slack_is_asked_of():
     exact = {"method": "frequencies", "slack": "exact"}
     expect_refusal(InfeasibleInputError, ["age", "town", "rare"], **exact)

@@ -172,9 +172,6 @@ FIX_LEFT_OUT = (
     'out of this table, too; or make the earlier release with small = "merge" under '
     "[strata]."
 )
-FIX_KEY = (
-    "name the NAME.private.csv of a release whose attributes were grouped together."
-)
 REFUSED = {
     "other records": (
         lambda first: (people(39), kept(first)),

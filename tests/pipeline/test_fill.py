@@ -206,12 +206,6 @@ def sparse(**left):
 
 
 KEEPING = [{"method": "p3m"}, {"method": "mean", "keep": "variance"}]
-ALONE = (
-    r"Merging groups until k = 6 records of each have a value of every attribute "
-    r"leaves one group, and one value cannot keep the variance: 'income' has 12 of 40 "
-    r"values, the fewest.\nTo fix: remove records in which 'income' is missing, drop "
-    r"it, as identifier, choose a smaller k, or aggregate by the mean as it is.$"
-)
 
 
 @pytest.mark.parametrize("aggregation", KEEPING)

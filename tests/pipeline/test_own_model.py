@@ -293,10 +293,6 @@ def test_values_that_are_missing_are_left_out_of_its_data():
 
 OURS = Certificate(Status.INFEASIBLE, 1.0, None, 0.0, "highs", 0.1)
 OWN = replace(OURS, judge="mine.py")
-WISHES = (
-    "name another solver in the job, allow it more time, or state other wishes "
-    "(delta, alpha, margin)"
-)
 SETTINGS = "give your model other settings, or correct it"
 WHY = (
     " The job names no limit: the solver ended by itself, and nothing shows that no "
@@ -309,10 +305,6 @@ def whole(x, labels, sizes, *, reach=0):
     box = {"bounds": [-reach, reach]} if reach else {}
     c = cp.Variable(len(sizes), name="c", integer=True, **box)
     return cp.Problem(cp.Minimize(cp.sum(cp.abs(c[labels] - x))))
-
-
-UNSATISFIABLE = f"no values satisfy all its constraints: {SETTINGS}"
-UNSOLVED = f"name another solver in the job, allow it more time, or {SETTINGS}"
 
 
 @pytest.mark.parametrize(

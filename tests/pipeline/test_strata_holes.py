@@ -126,7 +126,6 @@ def lacking(region, count, n=14):
 
 
 VARIANCE = {"aggregation": {"method": "mean", "keep": "variance"}}
-FIX = "drop it, as identifier, choose a smaller k, or fewer columns as stratum."
 
 
 def test_one_stratum_of_one_is_said_as_one():

@@ -155,9 +155,6 @@ def expect_refusal(frame=None, /, quasi=OF_RECORDS, **sections):
     return error.value.problem, error.value.fix
 
 
-OTHERWISE = "mask the records, without [units]: groups then hold records of k units."
-
-
 def test_attributes_of_units_that_vary_are_refused_by_name_and_count():
     frame = members()
     rows = frame.index[frame["household"].isin([101, 102])]
