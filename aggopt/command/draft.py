@@ -31,7 +31,7 @@ from aggopt.core.plural import plural
 from aggopt.core.registry import Method
 from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.data.context.structure import Structure
-from aggopt.data.formats.csv_check import UTF_8
+from aggopt.data.formats.csv import UTF_8
 from aggopt.data.formats.registry import find_release_suffix, has_text_entries
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
 from aggopt.data.readers.csv_dialect import sample_with_dialect

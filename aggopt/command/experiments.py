@@ -112,7 +112,7 @@ def run_sweep(
     satisfies the requirements of JOB.  The distances of --delta replace all distances
     of JOB, also distances in columns; its importance and margin remain.
     """
-    from aggopt.command import sweep_files
+    from aggopt.command import show_experiments
     from aggopt.experiments.sweep import sweep as run_sweep
 
     grid = parse_numbers(alpha, "alpha"), parse_numbers(delta, "delta")
@@ -120,7 +120,7 @@ def run_sweep(
     settings = dict(map(_parse_setting, over or ()))
     with (
         console.track_progress(quiet=as_json) as report,
-        sweep_files.open_sweep_files(
+        show_experiments.open_sweep_files(
             out, overwrite=overwrite, inputs=(job, table)
         ) as files,
     ):

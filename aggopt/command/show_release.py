@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from aggopt.core.html import render_text_table, truncate_names
 from aggopt.core.plural import plural
-from aggopt.release.audit.seal import AMBER
+from aggopt.release.audit.result import AMBER
 
 if TYPE_CHECKING:
     from aggopt.engine.folder_release import FolderRelease

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.core.plural import plural
-from aggopt.data.parsing import infer_text_type
+from aggopt.data.parsing import parse_text
 from aggopt.data.parsing.number_style import NumberStyle
 from aggopt.data.parsing.parse_text import find_declared_types
 from aggopt.data.readers.column_profile import NUMBERS, TEXT, TRUTH, WHOLE
@@ -164,7 +164,7 @@ class ColumnText:
         Number of entries that are numbers by the other decimal point only.
     """
 
-    spelling: infer_text_type.Spelling = field(default_factory=infer_text_type.Spelling)
+    spelling: parse_text.Spelling = field(default_factory=parse_text.Spelling)
     style: NumberStyle = field(default_factory=NumberStyle)
     plain: bool = True
     bare: bool = True
@@ -175,10 +175,10 @@ class ColumnText:
     @classmethod
     def of(cls, column: pa.ChunkedArray, input_section: Input) -> "ColumnText":
         """Return the spelling of a column of text."""
-        spelling = infer_text_type.Spelling.of(column, input_section)
+        spelling = parse_text.Spelling.of(column, input_section)
         trimmed = pc.utf8_trim_whitespace(column)
-        is_blank = infer_text_type.strip_blanks(column).drop_null()
-        is_missing = pc.is_in(trimmed, pa.array(infer_text_type.MISSING))
+        is_blank = parse_text.strip_blanks(column).drop_null()
+        is_missing = pc.is_in(trimmed, pa.array(parse_text.MISSING))
         absent = trimmed.filter(is_missing)
         same = pc.equal(column, trimmed)
         return cls(
@@ -186,7 +186,7 @@ class ColumnText:
             NumberStyle()
             if spelling.words
             else NumberStyle.of(is_blank, input_section.decimal),
-            _is_all(pc.match_substring_regex(is_blank, infer_text_type.PLAIN)),
+            _is_all(pc.match_substring_regex(is_blank, parse_text.PLAIN)),
             _is_all(same),
             _is_all(pc.or_(same, is_missing)),
             frozenset(pc.unique(absent).to_pylist()),
@@ -233,9 +233,7 @@ def _count_other_point(entries: pa.ChunkedArray, input_section: Input) -> int:
         update={"decimal": find_other_point(input_section.decimal)}
     )
     have_it = entries.filter(pc.match_substring(entries, other.decimal))
-    return int(
-        pc.sum(infer_text_type.spell_numbers(have_it, other), min_count=0).as_py()
-    )
+    return int(pc.sum(parse_text.spell_numbers(have_it, other), min_count=0).as_py())
 
 
 def _is_all(which: pa.ChunkedArray) -> bool:
@@ -349,7 +347,7 @@ def _list_declared_types(
 
 def _list_spelled_numbers(
     columns_by_name: Mapping[str, ColumnText], names: Collection[str]
-) -> dict[str, infer_text_type.Spelling]:
+) -> dict[str, parse_text.Spelling]:
     return {
         name: text.spelling for name, text in columns_by_name.items() if name in names
     }

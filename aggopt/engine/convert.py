@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 
 from aggopt.core import regular_files
 from aggopt.core.column_names import check_header
-from aggopt.data.formats.csv import read_csv_shape, read_text_blocks
-from aggopt.data.formats.csv_check import UTF_8, CsvShape
+from aggopt.data.formats.csv import UTF_8, CsvShape, read_csv_shape, read_text_blocks
 from aggopt.data.readers.csv_dialect import find_separator
 from aggopt.engine.column_plan import (
     COMMA,

@@ -8,7 +8,6 @@ from aggopt.aggregate import Satisfaction as Satisfaction
 from aggopt.aggregate.shift_settings import Shifting as Shifting
 from aggopt.aggregate.shift_settings import Squared as Squared
 from aggopt.core.section import SolverSection as SolverSection
-from aggopt.job._attributes import AttributeSection as AttributeSection
 from aggopt.job._job import Job as Job
 from aggopt.job._job import choose_partition as choose_partition
 from aggopt.job._job import make_input_section as make_input_section
@@ -16,6 +15,7 @@ from aggopt.job._privacy import Privacy as Privacy
 from aggopt.job._privacy import Repairing as Repairing
 from aggopt.job._privacy import Treatment as Treatment
 from aggopt.job._section import SEPARATORS as SEPARATORS
+from aggopt.job._section import AttributeSection as AttributeSection
 from aggopt.job._section import Input as Input
 from aggopt.job._section import Missing as Missing
 from aggopt.job._section import Output as Output

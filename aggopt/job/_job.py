@@ -24,9 +24,15 @@ from aggopt.job.user_code import (
 )
 
 if TYPE_CHECKING:
-    from aggopt.job._attributes import AttributeSection
     from aggopt.job._privacy import Privacy
-    from aggopt.job._section import Missing, Output, Risk, Strata, Units
+    from aggopt.job._section import (
+        AttributeSection,
+        Missing,
+        Output,
+        Risk,
+        Strata,
+        Units,
+    )
     from aggopt.job._sections import Aggregation, Measures, Partition, Sampling
     from aggopt.job.engine_section import Engine
     from aggopt.job.keys import (

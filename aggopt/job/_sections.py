@@ -29,9 +29,9 @@ from aggopt.core.section import (
     make_section_union,
 )
 from aggopt.errors import JobError, SolverError, naming, require_known
-from aggopt.job._attributes import AttributeSection
 from aggopt.job._privacy import Privacy, require_counted
 from aggopt.job._section import (
+    AttributeSection,
     Input,
     Missing,
     Output,

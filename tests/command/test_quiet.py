@@ -8,7 +8,7 @@ import pytest
 import typer
 from tables import ROLES_AND_K, people
 
-from aggopt.command import cli, console, demo, sweep_files
+from aggopt.command import cli, console, demo, show_experiments
 from aggopt.pipeline.programs import export as exported
 from aggopt.release.files.output_paths import ReleaseFiles
 
@@ -88,7 +88,7 @@ def test_demo_as_json(here, aggopt, monkeypatch) -> None:
 
 
 def test_sweep_as_json(here, aggopt, monkeypatch) -> None:
-    monkeypatch.setattr(sweep_files, "draw_sweep", lambda *_: None)
+    monkeypatch.setattr(show_experiments, "draw_sweep", lambda *_: None)
     how = '[aggregation]\nmethod = "p3m"\nsolver = "lagrangian"\n'
     (here / "job.toml").write_text(JOB + how)
     grid = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--out", "s")

@@ -11,7 +11,7 @@ from refusals import refused
 from tables import job, people, promising, salaried, wide, wide_job
 
 from aggopt import mask
-from aggopt.command import sweep_files
+from aggopt.command import show_experiments
 from aggopt.errors import (
     AggoptError,
     JobError,
@@ -232,7 +232,7 @@ def test_the_picture_says_what_its_risk_is(blocks, says, tmp_path, monkeypatch):
         "savefig",
         lambda self, *a, **k: (drawn.append(self), save(self, *a, **k)),
     )
-    sweep_files.draw_sweep(points, tmp_path / "s.png")
+    show_experiments.draw_sweep(points, tmp_path / "s.png")
     panel = drawn[0].axes[0]
     assert panel.get_xlabel().endswith(says)
     places = panel.collections[0].get_offsets()
@@ -244,21 +244,21 @@ def test_the_picture_tells_apart_what_is_kept(tmp_path, monkeypatch):
     points = [replace(point(0.1 * i, 0.3), keep=BOTH[i % 2]) for i in range(1, 5)]
     drawn = []
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: drawn.append(self))
-    monkeypatch.setattr(sweep_files.Staging, "commit", lambda *a, **k: None)
-    sweep_files.draw_sweep(points, tmp_path / "s.png")
+    monkeypatch.setattr(show_experiments.Staging, "commit", lambda *a, **k: None)
+    show_experiments.draw_sweep(points, tmp_path / "s.png")
     panel = drawn[0].axes[0]
     named = [text.get_text() for text in panel.get_legend().get_texts()]
     assert named == ["covariance kept", "variance kept"]
     for shown, statistic in zip(panel.collections, BOTH[::-1], strict=True):
         own = [[100 * p.linkage, 100 * p.pil] for p in points if p.keep == statistic]
         assert np.asarray(shown.get_offsets()) == pytest.approx(np.array(own))
-    sweep_files.draw_sweep(points[::2], tmp_path / "s.png")
+    show_experiments.draw_sweep(points[::2], tmp_path / "s.png")
     assert drawn[1].axes[0].get_legend() is None
 
 
 def test_interrupted_a_sweep_keeps_what_is_done(tmp_path):
     def interrupted():
-        with sweep_files.open_sweep_files(tmp_path / "s", overwrite=False) as kept:
+        with show_experiments.open_sweep_files(tmp_path / "s", overwrite=False) as kept:
             kept.add(point(0.3, 0.3))
             kept.add(point(0.1, 0.5))
             raise KeyboardInterrupt
@@ -274,12 +274,12 @@ def test_a_sweep_overwrites_nothing_unasked(tmp_path):
     (tmp_path / "s.csv").write_text("mine")
     with (
         pytest.raises(TableError, match=r"s\.csv would be overwritten"),
-        sweep_files.open_sweep_files(tmp_path / "s", overwrite=False),
+        show_experiments.open_sweep_files(tmp_path / "s", overwrite=False),
     ):
         pass
     with (
         pytest.raises(TableError, match="There is no folder"),
-        sweep_files.open_sweep_files(tmp_path / "no" / "s", overwrite=False),
+        show_experiments.open_sweep_files(tmp_path / "no" / "s", overwrite=False),
     ):
         pass
     assert (tmp_path / "s.csv").read_text() == "mine"

@@ -16,7 +16,7 @@ from refusals import refused
 import aggopt
 from aggopt.core import stale_files as leftovers
 from aggopt.data.formats import csv as csv_text
-from aggopt.data.parsing.infer_text_type import MISSING
+from aggopt.data.parsing.parse_text import MISSING
 from aggopt.data.readers.read import read_file
 from aggopt.engine import convert as module
 from aggopt.engine.column_plan import ColumnText

@@ -20,9 +20,8 @@ from aggopt.privacy.dominance import Dominance
 from aggopt.release.audit.audit import audit_release
 from aggopt.release.audit.counts import Count
 from aggopt.release.audit.missing import MissingValues
-from aggopt.release.audit.originals import compute_max_distinct
+from aggopt.release.audit.originals import Unchanged, compute_max_distinct
 from aggopt.release.audit.partial_audit import Combinations, audit_part, merge_audits
-from aggopt.release.audit.unchanged import Unchanged
 
 AGE = Roles(**{"quasi-identifier": ["age"]})
 PAIR = Roles(**{"quasi-identifier": ["age", "pay"]})

@@ -10,7 +10,7 @@ import numpy as np
 from aggopt.core.plural import plural
 from aggopt.core.types import F64, I64, Bool, Labels
 from aggopt.core.validation import renumber_groups
-from aggopt.data.parsing.infer_text_type import MISSING
+from aggopt.data.parsing.parse_text import MISSING
 from aggopt.data.readers.column_profile import are_codes
 from aggopt.data.table import Table
 from aggopt.encoding.typed_column import NAME, TypedColumn

@@ -19,7 +19,7 @@ from aggopt.core.plural import plural
 from aggopt.core.stale_files import make_scratch_folder
 from aggopt.data.formats.registry import PLAIN_TYPES, Format, NameRule, WriteOptions
 from aggopt.data.parsing.columns import is_text
-from aggopt.data.parsing.infer_text_type import MISSING
+from aggopt.data.parsing.parse_text import MISSING
 from aggopt.data.readers.codebook import to_integers_if_whole
 from aggopt.errors import AggoptError, TableError
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from aggopt.data.parsing.infer_text_type import MISSING
+from aggopt.data.parsing.parse_text import MISSING
 from aggopt.data.restore_types import to_plain_column
 from aggopt.errors import JobError, TableError
 

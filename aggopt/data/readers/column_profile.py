@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.core.types import F64, I64, Bool
-from aggopt.data.parsing.infer_text_type import strip_blanks
-from aggopt.data.parsing.parse_text import parse_column
+from aggopt.data.parsing.parse_text import parse_column, strip_blanks
 from aggopt.data.readers.codebook import read_codebook
 from aggopt.data.readers.csv_dialect import may_be_thousands
 from aggopt.encoding.date_format import find_formats

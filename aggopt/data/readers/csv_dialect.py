@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.core.regular_files import require_regular
-from aggopt.data.formats.csv_check import UTF_8
+from aggopt.data.formats.csv import UTF_8
 from aggopt.data.formats.registry import has_text_entries, require_format
-from aggopt.data.parsing.infer_text_type import strip_blanks
-from aggopt.data.parsing.parse_text import parse_column
+from aggopt.data.parsing.parse_text import parse_column, strip_blanks
 from aggopt.data.readers.read import Sample, read_as_text
 from aggopt.job import SEPARATORS, Input, make_input_section
 

@@ -48,7 +48,7 @@ from aggopt.pipeline.prepare.prepared_table import find_missing
 from aggopt.pipeline.prepare.published_grid import read_bounds
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.missing import MissingChanges
-from aggopt.release.audit.unchanged import Unchanged, count_unchanged_values
+from aggopt.release.audit.originals import Unchanged, count_unchanged_values
 from aggopt.repair.merge_until_satisfied import merge_until_satisfied
 
 HELD = ("labels", "centroids", "kept", "sizes")

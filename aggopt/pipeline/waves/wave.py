@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from aggopt.core.types import Bool, Labels
 from aggopt.data.context.strata import RecordStrata
-from aggopt.data.parsing.infer_text_type import MISSING
+from aggopt.data.parsing.parse_text import MISSING
 from aggopt.errors import TableError
 from aggopt.job import Job, Roles
 from aggopt.release.audit.changes import (

@@ -8,7 +8,7 @@ from aggopt.core.types import Bool, Floats
 from aggopt.job import Job
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
-from aggopt.release.audit.unchanged import Grouped
+from aggopt.release.audit.originals import Grouped
 
 
 def select_value_weights(weights: Floats, is_present: Bool) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from aggopt.core.plural import plural
 from aggopt.core.types import I64, AnyInt, Bool, Floats, Labels
 from aggopt.release.audit.counts import combine_codes
-from aggopt.release.audit.unchanged import Grouped
+from aggopt.release.audit.originals import Grouped
 
 
 @dataclass(frozen=True)

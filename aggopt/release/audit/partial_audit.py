@@ -20,9 +20,9 @@ from aggopt.release.audit.bounds import BoundsCheck, check_bounds
 from aggopt.release.audit.counts import Count, combine_codes, encode_entries
 from aggopt.release.audit.dominance import find_most_dominated
 from aggopt.release.audit.missing import MissingValues, find_missing_in
+from aggopt.release.audit.originals import Grouped
 from aggopt.release.audit.result import Audit
 from aggopt.release.audit.risk_limits import check_counted_limits
-from aggopt.release.audit.unchanged import Grouped
 from aggopt.release.audit.unprotected_columns import (
     UnprotectedColumns,
     count_unprotected,

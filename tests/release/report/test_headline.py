@@ -11,7 +11,7 @@ from reading import Reader, table
 from tables import MDAV
 
 import aggopt
-from aggopt.release.audit.unchanged import Unchanged
+from aggopt.release.audit.originals import Unchanged
 from aggopt.release.report.page import format_share
 from aggopt.release.report.release_report import collect_facts, render_report
 from aggopt.release.report.sections.headline import bound_saving, make_headline
