@@ -128,6 +128,7 @@ def eia() -> "pd.DataFrame":
 
 
 def _read_table(name: str) -> "pd.DataFrame":
+    """Return a table of an R data file, read from the cache or fetched."""
     rdata = _installed("rdata")
     frame: pd.DataFrame = rdata.read_rda(_own_file(name) or _fetched(name))[name]
     plain = {

@@ -143,7 +143,7 @@ def require_known(kind: str, name: object, known: Collection[str]) -> None:
 
 @contextmanager
 def naming(where: str, column: str = "NAME") -> Iterator[None]:
-    """Say where it was, in an error that does not know.
+    """Add the name of the place to errors of the block that have none.
 
     A section of the job that the remedy calls `NAME` gets the name of the column.
 
@@ -190,6 +190,7 @@ def attribute_sections(names: Iterable[str]) -> str:
 
 
 def _rebuild(kind: type[AggoptError], problem: str, fix: str) -> AggoptError:
+    """Return the error that a pickle describes."""
     error = kind.__new__(kind)
     AggoptError.__init__(error, problem, fix=fix)
     return error

@@ -144,6 +144,7 @@ def drop_unused_categories(column: nw.Series[Any]) -> nw.Series[Any]:
 
 
 def _encode_again(native: Any) -> Any:
+    """Return an Arrow dictionary column with its unused entries dropped."""
     return native.cast(native.type.value_type).dictionary_encode()
 
 

@@ -157,6 +157,7 @@ class Table:
         return np.ascontiguousarray(np.stack(columns, axis=1))
 
     def _find_nodes(self, name: str) -> Floats:
+        """Return the tree node of each entry of a categorical column, (n,)."""
         column = self.frame[name]
         nodes = find_nodes(column, self.domains[name]).astype(np.float64)
         if name in self.kept_missing:
@@ -230,6 +231,7 @@ class Table:
     def _release_column(
         self, name: str, values: Floats, is_whole: bool, step: int
     ) -> nw.Series[Any]:
+        """Return a column with the published values, in the type of the original."""
         column = self.frame[name]
         if name in self.clocks:
             clock = self.clocks[name]

@@ -60,7 +60,7 @@ def check_rows(rows: Sequence[Any], name: str = "") -> list[list[str]]:
 
 
 def list_ways(rows: Sequence[Sequence[str]]) -> list[Way]:
-    """Return the way of each leaf from the root: a node is its way, not its label.
+    """Return the path from the root to each leaf, as the labels on it.
 
     A label may occur in several branches.  Equal neighbours in a line are padding.  The
     exception is a leaf with the label of a node that has other leaves: the leaf is a
@@ -90,6 +90,7 @@ def list_ways(rows: Sequence[Sequence[str]]) -> list[Way]:
 
 
 def _make_way(row: list[str]) -> Way:
+    """Return the path from the root to the leaf of a line."""
     from_root = row[::-1]
     labels = [from_root[0]]
     labels += [label for above, label in pairwise(from_root) if label != above]
@@ -116,6 +117,7 @@ def _is_whole(label: str) -> bool:
 
 
 def _explain_unreadable(name: str, shown: str) -> TableError:
+    """Return the error of a hierarchy file that cannot be read."""
     return TableError(
         f"The hierarchy{name} {shown}.",
         fix="write a line for each value: the value, then its ancestors, up to *, "

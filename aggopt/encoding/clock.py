@@ -103,7 +103,7 @@ class Moments:
 
     @property
     def present(self) -> I64:
-        """The counts that are not missing."""
+        """The integer counts of the moments that are not missing."""
         return self.counts[~self.absent]
 
     @property
@@ -277,16 +277,19 @@ def _convert_to_pandas(native: Any, values: pa.Array) -> Any:
 
 
 def _find_storage(kind: pa.DataType) -> pa.DataType:
+    """Return the integer type in which Arrow stores a temporal type."""
     narrow = pa.types.is_date32(kind) or pa.types.is_time32(kind)
     return pa.int32() if narrow else pa.int64()
 
 
 def _require_temporal(kind: pa.DataType) -> None:
+    """Refuse a type that is not of dates, times or durations."""
     if not pa.types.is_temporal(kind):
         raise TableError(f"The values are {kind}, and no dates or times.", fix=ONE_TYPE)
 
 
 def _find_family(kind: pa.DataType) -> str:
+    """Return the family of a temporal type: dates, instants, or the name of another."""
     if pa.types.is_timestamp(kind):
         return "instants" if kind.tz else "dates"
     return "dates" if pa.types.is_date(kind) else str(kind.id)

@@ -61,6 +61,7 @@ class DateFormat:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
+        """Regular expression that matches a text in this format."""
         pieces = _SPLIT.split(self.text)
         read = (_PARTS[p][0] if p in _PARTS else re.escape(p) for p in pieces)
         return re.compile("".join(read))

@@ -136,7 +136,7 @@ class Domain:
 
     @cached_property
     def below(self) -> Bool:
-        """Whether edge e is on the path from a node to the root, (nodes, edges)."""
+        """Whether edge e is on the path from the root to a node, (nodes, edges)."""
         size = len(self.nodes)
         require_memory(9 * size * size, f"the tree of {size} values")
         on_path = np.eye(size, dtype=bool)
@@ -159,7 +159,7 @@ class Domain:
         return np.where(self.below, np.sqrt(self.rise[self.rise > 0] / self.unit), 0.0)
 
     def apart(self, levels: I64) -> F64:
-        """Return only the coordinates (nodes, q) that differ between nodes `levels`."""
+        """Return the coordinates (nodes, q) of the edges in which `levels` differ."""
         return np.asarray(self.points[:, self.find_differing(levels)])
 
     def count_coordinates(self, levels: I64) -> int:

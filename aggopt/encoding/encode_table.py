@@ -148,6 +148,7 @@ def _warn_idle_weights(
 
 
 def _read_types(declared_types: Any, columns: list[str]) -> dict[str, AttributeType]:
+    """Return the declared type of each column, checked."""
     if not isinstance(declared_types, Mapping):
         raise JobError(
             f"attributes is {describe_argument(declared_types)}, and no map.",
@@ -169,6 +170,7 @@ def _encode_attribute(
     weights: str,
     record_weights: F64 | None,
 ) -> tuple[EncodedAttribute, F64, str]:
+    """Return the encoding of a column, its coordinates (n, q) and a note or ""."""
     column = TypedColumn.of(series, attribute_type.kind, attribute_type.format)
     kind = attribute_type.kind or DEFAULT[column.what]
     if kind in NUMERIC:
@@ -190,6 +192,7 @@ def _encode_numeric(
     weights: str,
     record_weights: F64 | None,
 ) -> tuple[EncodedAttribute, F64, str]:
+    """Return the encoding of numbers, their coordinates (n, 1) and a note or ""."""
     name = column.series.name
     _require_numbers(column, attribute_type)
     numbers = replace(
@@ -202,6 +205,7 @@ def _encode_numeric(
 
 
 def _require_numbers(column: TypedColumn, attribute_type: AttributeType) -> None:
+    """Refuse entries that are not numbers in a column declared numeric."""
     truth = column.series.dtype == nw.Boolean
     if column.what in (NAME, RANKED) and not truth:
         raise JobError(
@@ -235,6 +239,7 @@ def is_perhaps_codes(values: int, records: int) -> bool:
 
 
 def _describe_codes(column: TypedColumn, attribute_type: AttributeType) -> str:
+    """Return the note on a numeric column that looks like codes; "" for others."""
     if attribute_type.kind is not None or column.what != NUMBER or not column.whole:
         return ""
     values = len(column.coded[1])
@@ -254,6 +259,7 @@ def describe_codes(values: int) -> str:
 def _compute_weight(
     categories: Categories, weights: str, record_weights: F64 | None
 ) -> float:
+    """Return the factor of an attribute's squared distances."""
     counts = np.bincount(
         categories.codes, record_weights, minlength=categories.domain.m
     )
@@ -328,6 +334,7 @@ def fill_coordinates(incomplete: Encoded, by: F64) -> Encoded:
 def _spread_attribute(
     attribute: EncodedAttribute, rows: I64, n: int
 ) -> EncodedAttribute:
+    """Return an attribute of some rows as one of all n records; others are missing."""
     numbers = attribute.numbers
     categories = attribute.categories
     if numbers is not None:

@@ -74,6 +74,7 @@ class EncodedAttribute:
 
     @property
     def _categories(self) -> Categories:
+        """The levels of the records; an error for a numeric attribute."""
         if self.categories is None:
             raise JobError(
                 f"Attribute {self.name!r} is numeric, and has no levels.",
@@ -255,6 +256,7 @@ def read_released_values(original: Encoded, released: Any) -> list[F64 | I64]:
 
 
 def _read_values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I64:
+    """Return the released numbers (n,), or the released nodes (n,) of categories."""
     if attribute.numbers is None:
         return _find_nodes(attribute.domain, TypedColumn(series, NAME))
     clock = attribute.numbers.clock
@@ -270,6 +272,7 @@ def _read_values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I
 
 
 def _find_nodes(domain: Domain, column: TypedColumn) -> I64:
+    """Return the node of each entry of a released column, (n,)."""
     at: dict[Any, int] = {}
     spelled: dict[str, int] = {}  # nodes above numbers are released as text
     for j, node in enumerate(domain.nodes):

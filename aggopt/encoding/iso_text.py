@@ -25,6 +25,7 @@ _LENGTH = re.compile(
 
 
 def _parse_duration(text: str) -> timedelta:
+    """Return the duration that an ISO 8601 text spells."""
     parts = _LENGTH.fullmatch(text).groupdict()  # type: ignore[union-attr]
     sign = parts.pop("sign")
     duration = timedelta(**{unit: float(part or 0) for unit, part in parts.items()})
@@ -32,6 +33,7 @@ def _parse_duration(text: str) -> timedelta:
 
 
 def _parse_instant(text: str) -> datetime:
+    """Return the date or instant that an ISO 8601 text spells."""
     return datetime.fromisoformat(text).astimezone(UTC)
 
 

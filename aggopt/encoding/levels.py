@@ -157,6 +157,7 @@ class TableOfDistances(Domain):
 
 
 def _read_map(distances: Any) -> dict[Hashable, dict[Hashable, Any]]:
+    """Return a mapping or data frame of distances as nested dicts."""
     if hasattr(distances, "to_dict") and hasattr(distances, "columns"):
         distances = distances.to_dict()
     if not isinstance(distances, Mapping) or not all(
@@ -196,6 +197,7 @@ def _make_symmetric(
 
 
 def _require_negative_type(eigenvalues: F64) -> None:
+    """Refuse distances that no coordinates reproduce."""
     smallest = float(eigenvalues[0])
     largest = float(np.abs(eigenvalues).max())
     more = -2 * smallest * UP  # Lingoes, Statistique et Analyse des Donnees 1, 1971
@@ -209,6 +211,7 @@ def _require_negative_type(eigenvalues: F64) -> None:
 
 
 def _explain_no_table(problem: str) -> JobError:
+    """Return the error of an invalid table of distances."""
     return JobError(
         problem,
         fix='name the distance of each pair: {"a": {"b": 1.0, "c": 2.0}, "b": {"c": '
@@ -274,6 +277,7 @@ def require_few(domain: Domain, counts: I64) -> None:
 def _require_complete(
     column: TypedColumn, kind: str, attribute_type: AttributeType
 ) -> None:
+    """Refuse missing entries unless the type makes them a level."""
     missing = int(column.absent.sum())
     if not missing:
         return
@@ -293,6 +297,7 @@ def _require_complete(
 
 
 def _read_ordered(column: TypedColumn, attribute_type: AttributeType) -> list[Hashable]:
+    """Return the levels of an ordinal column, lowest first."""
     if attribute_type.order is not None:
         return list(attribute_type.order)
     if column.what == RANKED and column.categories is not None:
@@ -304,6 +309,7 @@ def _read_ordered(column: TypedColumn, attribute_type: AttributeType) -> list[Ha
 
 
 def _read_hierarchical(tree: Any, column: TypedColumn, is_nested: bool) -> Domain:
+    """Return the domain of a tree for the entries of a column."""
     parent: dict[Any, Any]
     name: dict[Any, Any] = {}
     if isinstance(tree, str | Path):

@@ -89,6 +89,7 @@ def _compute_number_distances(
     original: TypedColumn,
     attribute_type: AttributeType,
 ) -> list[Distances]:
+    """Return weighted squared distances of a numeric attribute, records by rows."""
     numbers = published.numeric()
     scale = Scale.of(np.repeat(numbers.values, counts)[:, None])
     if scale.constant[0]:
@@ -99,6 +100,7 @@ def _compute_number_distances(
 
 
 def _compute_squares(x: F64, z: F64, weight: float, rows: slice) -> F64:
+    """Return the weighted squared differences between values and published rows."""
     with np.errstate(over="ignore"):  # then it is far from all of them
         return np.asarray(weight * (x[rows] - z) ** 2)
 
@@ -109,6 +111,7 @@ def _compute_level_distances(
     original: TypedColumn,
     attribute_type: AttributeType,
 ) -> list[Distances]:
+    """Return weighted squared distances of a categorical attribute, records by rows."""
     categories = read_categories(
         original, attribute_type.kind or DEFAULT[original.what], attribute_type
     )
@@ -139,4 +142,5 @@ def _join_domains(published: TypedColumn, original: TypedColumn) -> tuple[Domain
 
 
 def _look_up(table: F64, codes: I64, rows: slice) -> F64:
+    """Return the distances of a table for codes of records and of published rows."""
     return table[codes[rows]]

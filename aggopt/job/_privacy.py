@@ -114,7 +114,7 @@ class OwnRepairing(UserMethodSection):
 
 
 def _read(repair: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """Return the section of a repair; its name may replace the section."""
+    """Return the section of a repair, which may be given by its name alone."""
     if isinstance(repair, str) or callable(repair):
         repair = {"method": repair}
     method = repair.get("method") if isinstance(repair, Mapping) else None
@@ -162,6 +162,7 @@ def list_sections(own: Any) -> list[Any]:
 
 
 def _make_section(entry: Any) -> Any:
+    """Return the section of a user privacy model from its name or its keys."""
     if isinstance(entry, OwnRequiring):
         return entry
     section = entry if isinstance(entry, Mapping) else {"method": entry}
@@ -221,7 +222,7 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
         return self.model_copy(update=sections)
 
     def keys_with(self, **keys: Any) -> dict[str, Any]:
-        """Return its keys with others; None removes a requirement.
+        """Return the section's keys, some replaced; None removes a requirement.
 
         Keys without an effect, as a distance without t, are left out.
         """
@@ -246,13 +247,13 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
 
     @property
     def asked(self) -> frozenset[str]:
-        """The names of the privacy models that are promised; "own" of the user's."""
+        """The names of the required privacy models; "own" for a user's."""
         names = (n for n in REQUIREMENTS if getattr(self, n) is not None)
         return frozenset({*names, *([OWN_MODELS] if self.own else [])})
 
     @property
     def models(self) -> tuple[PrivacyModel, ...]:
-        """Those that are promised of confidential attributes.
+        """The privacy models that the job requires of confidential attributes.
 
         Raises
         ------
@@ -273,7 +274,7 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what does not act, which a job does not take either."""
+        """Return the keys that act; a job refuses the others."""
         idle = {n for n, needs in _needs().items() if not self.asked & set(needs)}
         idle |= set() if self.own else {OWN_MODELS}
         return {name: value for name, value in dump(self).items() if name not in idle}

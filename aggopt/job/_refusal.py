@@ -263,6 +263,7 @@ def _make_method_error(section: str, name: str, job: Any) -> JobError:
 
 
 def _make_wish_error(wish: str, error: Any) -> JobError:
+    """Return the error of an invalid requested distance."""
     bounds = "from 0 to 1" if wish == "importance" else "of 0 or more"
     return JobError(
         f"{describe_error({**error, 'loc': (wish,)})}{format_keys(error['input'])}.",
@@ -296,6 +297,7 @@ def _make_treatment_error(place: list[str], wrong: Any) -> JobError:
 
 
 def _make_blocks_error(entry: Any) -> JobError:
+    """Return the error of invalid blocks of attributes."""
     if isinstance(entry, str):
         return UnknownNameError("way to group attributes", entry, WAYS)
     if isinstance(entry, dict) and list(entry) == ["correlation"]:
@@ -331,6 +333,7 @@ def suggest_key(place: list[str], job: Any) -> JobError:
 
 
 def _explain_labels() -> JobError:
+    """Return the error of `labels`, which a job cannot hold."""
     return JobError(
         "[partition] initial_labels is no key of a job: labels of groups are passed in "
         "Python.",
@@ -340,6 +343,7 @@ def _explain_labels() -> JobError:
 
 
 def _explain_categories() -> JobError:
+    """Return the error of a misplaced section of categories."""
     return JobError(
         f"[{CATEGORIES}] takes no keep: mean, variance and covariance are of numbers.",
         fix='write it under [aggregation]; method = "frequencies" keeps how often '
@@ -356,7 +360,7 @@ def _list_able(place: list[str], job: Any) -> list[str]:
 
 
 def _explain_method(place: list[str], able: list[str]) -> JobError:
-    """Say that a method does not take a key, and which do."""
+    """Return the error that a method does not take a key, with the methods that do."""
     section, method, key = place
     if method == "recommended":
         return JobError(
@@ -376,7 +380,7 @@ def _list_repairs(key: str) -> list[str]:
 
 
 def _explain_repair(key: str, able: list[str]) -> JobError:
-    """Say that a key of [privacy] is one of the repair."""
+    """Return the error that a key of [privacy] belongs to the repair."""
     return JobError(
         f"[privacy] takes no {key}: it is a key of [privacy.repair].",
         fix=f"write it there: repair = {{ method = one of {', '.join(able)}, "

@@ -26,10 +26,12 @@ from aggopt.privacy.models.t_closeness import Value
 
 
 def _to_text_path(tree: Any) -> Any:
+    """Return the path of a tree as text; a tree unchanged."""
     return str(tree) if isinstance(tree, Path) else tree
 
 
 def _to_plain_tree(tree: Any) -> Any:
+    """Return a tree of plain dicts and lists, ready for a job file."""
     return None if tree is None else to_plain(tree)
 
 
@@ -119,6 +121,7 @@ class AttributeSection(Section):
             )
 
     def _require_limits(self) -> None:
+        """Refuse bounds or whole numbers of an attribute that is not numeric."""
         if self.limited and self.type.kind not in (None, "numeric"):
             raise JobError(
                 f'lower, upper and integer are of numbers, not of "{self.type.kind}".',

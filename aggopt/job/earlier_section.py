@@ -133,6 +133,7 @@ class EarlierGroups(Grouping):
 
 
 def _list_paths(paths: str | tuple[str, ...]) -> tuple[Path, ...]:
+    """Return one path or several as a tuple of paths."""
     return tuple(map(Path, (paths,) if isinstance(paths, str) else paths))
 
 

@@ -39,5 +39,6 @@ def read_stated_roles(file: Path) -> Roles | None:
 
 
 def _read_engine(file: Path) -> dict[str, Any]:
+    """Return the section [engine] of a job file, unchecked."""
     engine = read_sections(file).get("engine")
     return engine if isinstance(engine, dict) else {}

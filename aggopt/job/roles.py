@@ -93,7 +93,7 @@ class Roles(BaseModel):
 
     @property
     def as_they_are(self) -> tuple[str, ...]:
-        """Attributes that are published unchanged."""
+        """Attributes that are published unchanged, confidential ones included."""
         return (*self.stratum, *self.confidential, *self.other)
 
     @property

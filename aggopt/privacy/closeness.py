@@ -174,6 +174,7 @@ def n_t_closeness(
 
 
 def _require_records(n: object, everybody: int) -> int:
+    """Refuse an n that is not from 1 to the number of records."""
     fix = f"pass how many records a superset has, at least: 1 to {everybody}."
     if not is_whole_number(n) or n < 1:
         raise JobError(f"n = {n if is_whole_number(n) else type(n).__name__}.", fix=fix)
@@ -185,6 +186,7 @@ def _require_records(n: object, everybody: int) -> int:
 
 
 def _read_numbers(released: Any) -> Floats:
+    """Return the released quasi-identifiers as a matrix of numbers (n, d)."""
     if is_series(released) or (not is_table(released) and _is_flat(released)):
         raise JobError(
             "Labels do not show which groups are neighbours.",
@@ -200,6 +202,7 @@ def _read_numbers(released: Any) -> Floats:
 
 
 def _is_flat(released: Any) -> bool:
+    """Whether the released values are one column."""
     try:
         return np.ndim(released) == 1
     except ValueError:  # rows of unequal length: `check_matrix` reports them

@@ -37,7 +37,7 @@ class Distance(ABC):
 
     @abstractmethod
     def runs(self, places: I64, starts: I64) -> I64:
-        """Return the numerator of each places[starts[g]:starts[g + 1]], ascending."""
+        """Return the EMD numerator of each group, from its ascending places."""
 
     @abstractmethod
     def profile(self, counts: I64) -> I64:
@@ -45,7 +45,7 @@ class Distance(ABC):
 
     @abstractmethod
     def counted(self, counts: I64) -> "Distance":
-        """Return the distance for a table with `counts` records of each value.
+        """Return this distance for a table with `counts` records of each value.
 
         Its places belong to values, some perhaps repeated; `counts` (n,) contains the
         number of records with each.  The table need not be in memory.
@@ -98,7 +98,7 @@ class Distance(ABC):
 
 
 def compute_starts(sizes: npt.ArrayLike) -> I64:
-    """Return the starts of runs of these sizes, and the end of the last."""
+    """Return where the records of each group start, and the total of the sizes."""
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 

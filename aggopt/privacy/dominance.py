@@ -53,14 +53,14 @@ class Dominance(Requirement):
         return self.share
 
     def measure_groups(self, records: I64, starts: I64) -> F64:
-        """Return the largest share of the weight of each group, (groups,)."""
+        """Return the largest share of a record in each group's weight, (groups,)."""
         weights = self.weights[records]
         largest = np.maximum.reduceat(weights, starts[:-1])
         total = np.add.reduceat(weights, starts[:-1])
         return np.asarray(largest / np.where(total > 0, total, np.inf))
 
     def find_broken(self, records: I64, starts: I64) -> Bool:
-        """Whether a record has more than the share of each group, (groups,)."""
+        """Whether a record exceeds the allowed share of its group, (groups,)."""
         return self.measure_groups(records, starts) > self.share * (1 + ROUNDING)
 
     def describe_kept(self, value: float) -> str:

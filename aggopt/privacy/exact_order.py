@@ -102,6 +102,7 @@ def read_exact_numbers(confidential: Any, n: int) -> list[tuple[str, Numbers]]:
 
 
 def _read_fraction(value: Any) -> Fraction | None:
+    """Return a value as an exact fraction; None if it is missing."""
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
         return None
@@ -151,13 +152,13 @@ class NearNumbers(Requirement):
         return self.numbers.near(self.epsilon, relative=False)
 
     def most_near(self, records: I64, starts: I64) -> I64:
-        """Return the most records near one number of each group, (groups,)."""
+        """Return the most records of each group that are near one of its values."""
         counts = count_near(self.numbers, self.near, records, starts)
         return np.maximum.reduceat(counts, starts[:-1])
 
 
 def count_near(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:
-    """Return for each record the number of near records in its group, with itself."""
+    """Return the number of records of its group near each record, itself included."""
     m = len(numbers.values)
     sizes = np.diff(starts)
     group = np.repeat(np.arange(len(sizes)), sizes)
@@ -169,7 +170,7 @@ def count_near(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:
 
 
 def count_crowded(numbers: Numbers, near: Near) -> int:
-    """Return the most records in one range whose values are all near each other.
+    """Return the largest number of records whose values are all near each other.
 
     The range extends from a value, away from 0, up to its last near value.  For any
     group, all its records in the range are near the record there that is nearest to 0.

@@ -64,7 +64,7 @@ class Metric:
             object.__setattr__(self, "order", read_order(self.order))
 
     def of(self, values: npt.NDArray[Any], codes: I64) -> Distance:
-        """Return the attribute of values (n,) with codes (n,), ready to be measured.
+        """Return the distance of groups from the table, for values and codes (n,).
 
         Raises
         ------
@@ -102,6 +102,7 @@ class Metric:
         return np.array([place[value] for value in distinct])
 
     def _require_distance(self, name: str, setting: Any, distance: str) -> None:
+        """Refuse a setting that belongs to another distance."""
         if setting is not None and self.distance != distance:
             raise JobError(
                 f'{name} has no meaning for distance = "{self.distance}".',

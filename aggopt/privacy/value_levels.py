@@ -59,6 +59,7 @@ def fill_equally(
 
 
 def _make_levels_error(problem: str) -> JobError:
+    """Return the error of invalid levels."""
     return JobError(
         problem,
         fix="ask for a number of levels, such as levels = 20, or name where they end, "

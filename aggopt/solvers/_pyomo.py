@@ -149,6 +149,7 @@ def run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> E
 
 
 def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> Ended:
+    """Run the solver of Pyomo on a problem; return how it ended."""
     if solver.needs == ("pyomo_ripopt",):
         import pyomo_ripopt  # noqa: F401  # registers itself with Pyomo
     started = compile_time.now()
@@ -284,6 +285,7 @@ def _import_duals(problem: Any, solver: Solver, kind: str) -> Iterator[None]:
 def _run_solver(
     problem: Any, solver: Solver, native: Mapping[str, Any], log: Path
 ) -> Any:
+    """Return the results of Pyomo's call of the solver."""
     if solver.native == "highs":
         _try_on_highs(native)
     called = pyo.SolverFactory(solver.native)

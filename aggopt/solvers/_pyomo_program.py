@@ -63,6 +63,7 @@ def require_known_parts(problem: Any) -> None:
 
 
 def _is_off(v: Any) -> bool:
+    """Whether a fixed integer variable has a value that is no whole number."""
     is_fixed_integer = v.fixed and not v.is_continuous() and v.value is not None
     return bool(is_fixed_integer and v.value != round(v.value))
 

@@ -423,6 +423,7 @@ def _get_worker() -> _Worker:
 
 
 def _return_worker(worker: _Worker) -> None:
+    """Keep a worker for later calls, or end it if enough are idle."""
     with _pool.lock:
         if len(_pool.idle) < (os.cpu_count() or 1):
             _pool.idle.append(worker)

@@ -249,6 +249,7 @@ def _count_alike(distinct: Entries) -> int:
 
 
 def _describe_alike(name: str, values: Values, alike: int) -> tuple[str, ...]:
+    """Return notes on entries that differ in case only, or look doubtful."""
     notes = []
     if alike:
         notes.append(

@@ -73,7 +73,7 @@ class OfPart(Requirement):
         return self.requirement.trivial
 
     def measure_groups(self, records: I64, starts: I64) -> F64:
-        """Return the value of each group, (groups,)."""
+        """Return the quantity that the requirement limits, of each group, (groups,)."""
         return self.requirement.measure_groups(self.which[records], starts)
 
     def find_broken(self, records: I64, starts: I64) -> Bool:
@@ -97,7 +97,7 @@ class OfPart(Requirement):
         return self.requirement.describe_kept(value)
 
     def list_remedies(self, total: Check) -> list[str]:
-        """Return feasible alternatives."""
+        """Return feasible alternatives if `total`, the check of all records, fails."""
         return self.requirement.list_remedies(total)
 
 

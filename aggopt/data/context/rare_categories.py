@@ -31,7 +31,7 @@ def count_by_level(codes: I64, domain: Domain, units: Labels | None = None) -> I
 
 
 def find_rare_nodes(counts: I64, domain: Domain, k: int) -> frozenset[Hashable]:
-    """Return the nodes that fewer than k originals have, by name."""
+    """Return the names of categories, on all levels, with fewer than k records."""
     few = np.flatnonzero(count_originals_by_node(counts, domain) < k)
     return frozenset(domain.nodes[node] for node in few.tolist())
 

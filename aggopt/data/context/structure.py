@@ -94,6 +94,7 @@ def _order_entries(entries: pa.Array) -> I64:
 
 
 def _count_pairs(one: I64, other: I64) -> int:
+    """Return the number of distinct pairs of codes in two columns."""
     return len(np.unique(one * (int(other.max()) + 1) + other))
 
 

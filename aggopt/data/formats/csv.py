@@ -340,6 +340,7 @@ def read_text_blocks(
 
 
 def _make_options(shape: CsvShape, csv_format: Input, size: int) -> dict[str, Any]:
+    """Return the options of Arrow's reader for a CSV file of this shape."""
     return {
         "read_options": pyarrow.csv.ReadOptions(
             use_threads=False, block_size=size, encoding=csv_format.encoding
@@ -357,6 +358,7 @@ def _make_options(shape: CsvShape, csv_format: Input, size: int) -> dict[str, An
 
 
 def _require_counted(path: Path, shape: CsvShape, records: int) -> None:
+    """Refuse a file in which two readings find different numbers of records."""
     if records != shape.records:
         raise TableError(
             f"{path.name} can be read in two ways, as {shape.records} or as "

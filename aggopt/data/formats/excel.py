@@ -360,6 +360,7 @@ def require_harmless(path: Path) -> None:
 
 
 def _require_room(path: Path, unpacked: int) -> None:
+    """Refuse a workbook that would take more memory than there is."""
     packed = path.stat().st_size
     sizes = f"{path.name} has {format_size(packed)} and unpacks to"
     if unpacked > max(SMALL, DENSEST * packed):

@@ -41,6 +41,7 @@ def find_encoding_types(
 
 
 def _convert_levels(attribute_type: AttributeType, entry: Entry) -> AttributeType:
+    """Return a type whose levels are converted by a function of one entry."""
     tree = attribute_type.tree
     order = attribute_type.order
     if order is not None:
@@ -51,6 +52,7 @@ def _convert_levels(attribute_type: AttributeType, entry: Entry) -> AttributeTyp
 
 
 def _choose_conversion(column: nw.Series[Any]) -> Entry:
+    """Return the function that converts levels to the entries of a column."""
     if column.dtype.is_integer():
         return _to_whole
     return _to_text if column.dtype in _WORDS else lambda value: value

@@ -187,7 +187,7 @@ def _count_moments(moments: Any) -> list[int | None]:
 
 
 def _mark_negative_zero(value: Any) -> Any:
-    """Return -0.0 as text, since a file distinguishes it from 0.0."""
+    """Return the text "-0" for minus zero, and any other value unchanged."""
     negative = isinstance(value, float) and value == 0 and copysign(1, value) < 0
     return "-0" if negative else value
 

@@ -118,7 +118,7 @@ def _with_zero(entries: pa.ChunkedArray, bare: pa.ChunkedArray) -> pa.ChunkedArr
 def _is_reproduced(
     entries: pa.ChunkedArray, bare: pa.ChunkedArray, numbers: pa.ChunkedArray
 ) -> bool:
-    """Whether entries have the digits of their numbers, and none is -0."""
+    """Whether numbers printed as text have the digits of their entries, without -0."""
     back = numbers.cast(pa.string())
     if _match_any(back, "^-0$"):
         return False

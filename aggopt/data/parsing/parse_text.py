@@ -179,6 +179,7 @@ def _has_only(entries: pa.ChunkedArray, pair: tuple[str, str]) -> bool:
 
 
 def _may_be_meant(entries: pa.ChunkedArray) -> bool:
+    """Whether an entry may be a number or a truth value."""
     truths = pc.is_in(entries, pa.array(sum(_TRUTH, ())))
     return _match_any(entries, _ANY_NUMBER) or bool(pc.any(truths).as_py())
 

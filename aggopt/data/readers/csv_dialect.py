@@ -69,6 +69,7 @@ def _make_input(
 
 
 def _allow_multiline(path: Path, csv_format: Input) -> Input:
+    """Return the settings, with line breaks allowed if the file has text entries."""
     return (
         csv_format.model_copy(update={"multiline": True})
         if has_text_entries(path)
@@ -122,6 +123,7 @@ def _score_separator(text: str, separator: str, cut: bool) -> tuple[float, int, 
 
 
 def _count_numbers(row: list[str]) -> int:
+    """Return how many entries of a row are numbers."""
     return sum(entry.replace(",", "").replace(".", "").isdecimal() for entry in row)
 
 

@@ -52,7 +52,7 @@ class Dissimilarity(NearNumbers):
         return float(self.delta)
 
     def measure_groups(self, records: I64, starts: I64) -> F64:
-        """Return the share of others that each value is far from, the least; 1 of one.
+        """Return the least share of a group's others that are far from a record.
 
         By group, (groups,).
         """
@@ -87,6 +87,7 @@ class Dissimilarity(NearNumbers):
         )
 
     def _count_others(self, records: I64, starts: I64) -> I64:
+        """Return the least number of records in each group far from one of them."""
         return np.diff(starts) - self.most_near(records, starts)
 
 
@@ -147,6 +148,7 @@ class Settings(Section):
 
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    """Return the requirement on an attribute for the settings of `[privacy]`."""
     if settings.dissimilarity is None:
         raise ValueError("No dissimilarity is required.")
     required = settings.dissimilarity

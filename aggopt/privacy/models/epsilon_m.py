@@ -168,6 +168,7 @@ class Settings(Section):
 
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    """Return the requirement on an attribute for the settings of `[privacy]`."""
     if settings.proximity is None:
         raise ValueError("No proximity is required.")
     proximity = settings.proximity

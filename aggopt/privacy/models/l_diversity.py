@@ -110,9 +110,11 @@ class Diversity(Requirement):
 
     @property
     def _distinct(self) -> int:
+        """The number of distinct values in the table."""
         return int(self.codes.max()) + 1
 
     def _count_values(self, records: I64, starts: I64) -> Counts:
+        """Return the counts of each value in each group."""
         sizes = np.diff(starts)
         return Counts.of(np.repeat(np.arange(len(sizes)), sizes), self.codes[records])
 
@@ -178,6 +180,7 @@ class Treatment(Section):
 
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    """Return the requirement on an attribute for the settings of `[privacy]`."""
     if settings.l is None:
         raise ValueError("No l is required.")
     codes = attribute.codes
@@ -190,15 +193,18 @@ def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
 
 
 def _check(settings: Settings) -> None:
+    """Refuse settings of diversity that contradict each other."""
     if (settings.diversity == "recursive") != (settings.c is not None):
         raise ValueError('diversity = "recursive" and c go together')
 
 
 def _describe_sense(settings: Settings, treatments: Sequence[Any]) -> str:
+    """Return the text of the required diversity for a note."""
     return f"in the sense of {settings.diversity} diversity"
 
 
 def _is_simple(settings: Settings, treatments: Sequence[Any]) -> bool:
+    """Whether only distinct or entropy diversity is required, as searches can."""
     return settings.diversity != "recursive"
 
 

@@ -82,6 +82,7 @@ class Settings(Section):
 
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    """Return the requirement on an attribute for the settings of `[privacy]`."""
     if settings.p is None:
         raise ValueError("No p is required.")
     return Sensitivity(attribute.name, attribute.codes, settings.p)

@@ -93,6 +93,7 @@ class Closeness(Requirement):
         return self.distance.unit == 0
 
     def _compute_numerators(self, records: I64, starts: I64) -> I64:
+        """Return the EMD numerator of each group, (groups,)."""
         group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         places = self.distance.place[records]
         return self.distance.runs(places[np.lexsort((places, group))], starts)
@@ -158,6 +159,7 @@ class Treatment(Section):
 
 
 def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
+    """Return the requirement on an attribute for the settings of `[privacy]`."""
     if settings.t is None:
         raise ValueError("No t is required.")
     kind = str(attribute.treatment.distance)
@@ -165,11 +167,13 @@ def _build_requirement(attribute: Attribute, settings: Settings) -> Requirement:
 
 
 def _describe_sense(settings: Settings, treatments: Sequence[Any]) -> str:
+    """Return the text of the required distance for a note."""
     kinds = dict.fromkeys(str(treatment.distance) for treatment in treatments)
     return f"by the {' and '.join(kinds)} distance"
 
 
 def _is_simple(settings: Settings, treatments: Sequence[Any]) -> bool:
+    """Whether only the ordered distance is required, which searches support."""
     return all(treatment.distance == "ordered" for treatment in treatments)
 
 
