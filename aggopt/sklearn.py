@@ -54,6 +54,7 @@ def _list_cells(column: nw.Series[Any]) -> list[bytes]:
 
 
 def _encode_entry(entry: Any) -> bytes:
+    """Return an entry as bytes that are equal for equal values."""
     if isinstance(entry, bool | np.bool_) or is_number(entry):
         is_integer = float(entry).is_integer()
         return b"#%r" % (int(entry) if is_integer else float(entry))
@@ -325,6 +326,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         )
 
     def _require_any(self, new: int, n: int) -> None:
+        """Refuse records that were not fitted, unless `unseen` allows them."""
         if self.unseen == REFUSE:
             raise TableError(
                 f"{new} of {n} records were not fitted: they are in no group, and "

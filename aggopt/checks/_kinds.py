@@ -101,6 +101,7 @@ def list_things(file: ModuleType) -> list[Any]:
 
 
 def _make_subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
+    """Return the kind of a thing, the subject of its laws, and these laws."""
     function, settings = _unwrap_partial(thing)
     method = function if isinstance(function, Method) else _find_method(function)
     kind = _infer_kind(function) if method is None else _find_class(method)
@@ -185,6 +186,7 @@ def _get_name(function: Callable[..., Any]) -> str:
 
 
 def _with_settings(name: str, settings: Mapping[str, Any]) -> str:
+    """Return the name of a method, with its settings in brackets."""
     shown = ", ".join(f"{key}={value!r}" for key, value in settings.items())
     return f"{name}({shown})" if shown else name
 

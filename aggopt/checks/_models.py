@@ -267,6 +267,7 @@ def unusable_data_are_refused(f: TriedModel) -> None:
 
 
 def _require_file(f: TriedModel) -> None:
+    """End the law if the model is a function that declares a program."""
     if f.declared_alone:
         not_tried("a function that declares a program is its own judge")
 
@@ -283,6 +284,7 @@ def _has_variables(f: TriedModel, problem: Any) -> bool:
 
 
 def _require_agreement(f: TriedModel, problem: Any, at: Any, language: str) -> None:
+    """Require that the program at a point agrees with the model's own functions."""
     objective = f.model.objective(f.data, at)
     stated = declared.evaluate_cost(problem)
     near = abs(objective - stated) <= 1e-6 * max(1.0, abs(objective))

@@ -255,6 +255,7 @@ def whole_weights_are_replicated_records(f: TriedPartitioner) -> None:
 
 
 def _require_weighing(f: TriedPartitioner) -> None:
+    """End the law if the partitioner takes no weights or one attribute only."""
     if "weights" not in f.arguments:
         not_tried("it takes no weights")
     if f.takes is not AttributeUse.SEVERAL:
@@ -505,16 +506,19 @@ def it_keeps_what_it_guarantees(f: TriedPartitioner) -> None:
 
 
 def _require_public(f: TriedPartitioner) -> None:
+    """End the law if a job would refuse the input first."""
     if not f.public:
         not_tried("a job refuses that before it calls a function of one's own")
 
 
 def _require_several(f: TriedPartitioner) -> None:
+    """End the law if the partitioner takes one attribute only."""
     if f.takes is not AttributeUse.SEVERAL:
         not_tried("it takes one attribute")
 
 
 def _require_standardised(f: TriedPartitioner) -> None:
+    """End the law if the partitioner does not standardise."""
     if not f.standardises:
         not_tried('with scale = "none" it takes distances as they are')
 

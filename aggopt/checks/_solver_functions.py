@@ -291,6 +291,7 @@ def it_repeats_itself(f: TriedSolverFunction) -> None:
 
 
 def _evaluate_point(posed: Posed, answer: Answer) -> object:
+    """Return the point of the model for the solver's answer."""
     return posed.model.point(posed.data, answer.reading)
 
 
@@ -301,12 +302,14 @@ def _compute_upper_limit(posed: Posed) -> float:
 
 
 def _select_programs(f: TriedSolverFunction, posed: Posed) -> Answer:
+    """Return the solver's answer to a program, with a time limit if it takes one."""
     _require_programs(f)
     limit = {"time_limit": SOON} if f.takes("time_limit") else {}
     return f.answer(posed, **limit)
 
 
 def _require_limit(f: TriedSolverFunction) -> None:
+    """End the law if the solver takes no time limit."""
     if not f.takes("time_limit"):
         not_tried("it takes no time_limit")
     _require_programs(f)

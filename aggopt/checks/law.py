@@ -126,6 +126,7 @@ class Trial:
         return self._judge()[0]
 
     def _judge(self) -> tuple[Verdict, Exception | None]:
+        """Return the verdict of the law, and the exception that broke it, if any."""
         started = compile_time.now()
         ending = Ending.KEPT
         why = ""

@@ -247,6 +247,7 @@ def _list_compared_columns(job: Job) -> Iterator[str]:
 
 
 def _get_value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, without a dictionary."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -255,6 +256,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _has_words(name: str, parts: InputFolder, decimal: str) -> bool:
+    """Whether a column of a folder has entries that are not numbers."""
     entry = make_entry_reader(decimal)
     paths = dict.fromkeys(piece.path for piece in parts.pieces)
     ends = (end for path in paths for end in _iter_ends(path, name))

@@ -238,6 +238,7 @@ def _parse_sections(stated: str) -> list[dict[str, Any]]:
 
 
 def _parse_section(part: str, stated: str) -> dict[str, Any]:
+    """Return a section of a job from a method's name or an inline TOML table."""
     if not part.startswith("{"):
         return {"method": part}
     try:

@@ -318,6 +318,7 @@ ENGINE = (
 
 
 def _get_advice() -> str:
+    """Return the remedy after an interrupt or a defect."""
     return interrupts.advice or f"run it again; {interrupts.outcome}."
 
 

@@ -158,6 +158,7 @@ def build_tables(
 
 
 def _select_attributes(job: Job, role_fields: RoleOf) -> Job:
+    """Return the job with these attributes only."""
     types = {n: section for n, section in job.attributes.items() if n in role_fields}
     update: dict[str, Any] = {"roles": build_roles(role_fields), "attributes": types}
     return job.model_copy(update=update)
@@ -457,6 +458,7 @@ def _list_request_obstacles(job: Job, table: Table, X: Floats) -> Iterator[Obsta
 def _try_call(
     check: Callable[..., T], *arguments: object
 ) -> tuple[T | None, list[Obstacle]]:
+    """Return the result of a check and no obstacle, or None and its error."""
     try:
         return check(*arguments), []
     except AggoptError as error:

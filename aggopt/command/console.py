@@ -55,6 +55,7 @@ def escape_control(text: str) -> str:
 
 
 def _escape_match(match: re.Match[str]) -> str:
+    """Return a control character as its escape sequence."""
     return match[0].encode("unicode_escape").decode("ascii")
 
 

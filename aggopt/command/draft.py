@@ -243,6 +243,7 @@ def _list_methods(key: str, methods: Mapping[str, Method]) -> Iterator[str]:
 
 
 def _wrap_comment(begin: str, says: str) -> Iterator[str]:
+    """Yield the lines of a key with its comment, wrapped."""
     longer = max(0, len(begin) - COLUMN + 1)
     first, *others = wrap(says, WIDTH - COLUMN, initial_indent=" " * longer)
     yield f"{begin:<{COLUMN - 1}} {first.strip()}"
@@ -292,6 +293,7 @@ def name_univariate_methods() -> str:
 
 
 def _format_setting(name: str, field: FieldInfo) -> tuple[str, str]:
+    """Return a setting with its default, and a comment on its other values."""
     if field.default is None or field.is_required():
         return name, KINDS.get(_resolve_type(field.annotation), "see its method")
     others = [json.dumps(c) for c in _list_choices(field) if c != field.default]

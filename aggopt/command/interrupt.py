@@ -179,6 +179,7 @@ def _exit_at_once(why: str, outcome: str) -> None:
 
 
 def _format_sentence(why: str, outcome: str) -> bytes:
+    """Return the last line of an interrupted command, as bytes."""
     shown = _SHOWN if sys.stderr.isatty() else b""
     return shown + f"{why}: ended at once, {outcome}.\n".encode()
 

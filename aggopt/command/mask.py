@@ -207,6 +207,7 @@ def _explain_resuming(to: Path) -> Iterator[None]:
 
 
 def _remove_resume(words: list[str]) -> list[str]:
+    """Return the words of a command without its options to resume."""
     return [word for word in words if word not in ("--resume", "--discard")]
 
 

@@ -287,6 +287,7 @@ def _propose_unit(
 
 
 def _describe_agreement(names: Sequence[str]) -> str:
+    """Return the reason for a unit: its records agree in other columns."""
     return f"records that share an entry agree in {plural(len(names), 'other column')}"
 
 

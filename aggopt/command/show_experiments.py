@@ -261,6 +261,7 @@ def _format_requirement(cell: "PublishedCell") -> str:
 
 
 def _list_row_keys(cell: "PublishedCell", *, by_t: bool) -> tuple[str, ...]:
+    """Return the entries that determine the row of a published cell."""
     return (cell.data, cell.figure, *([str(cell.k)] if by_t else []))
 
 

@@ -149,6 +149,7 @@ def _list_required_parameters(function: Any) -> list[str]:
 
 
 def _build_repairs(arguments: dict[str, Any]) -> dict[str, Call]:
+    """Return the calls that compile the repairs of closeness, by name."""
     from aggopt import repair
 
     needed = {key: arguments[key] for key in ("X", "confidential", "labels", "k", "t")}

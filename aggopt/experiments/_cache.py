@@ -42,6 +42,7 @@ def describe_code(job: Job) -> list[str]:
 
 
 def _describe_source(method: Any) -> str:
+    """Return the text that identifies a user function: name, defaults and source."""
     name = method.origin.name
     function = _get_object(method)
     if getattr(function, "__code__", None) is None or function.__closure__:
@@ -120,6 +121,7 @@ def _get_object(method: Any) -> Any:
 
 
 def _explain_unknown(name: str) -> JobError:
+    """Return the error of a function that a cache cannot identify."""
     return JobError(
         f"A cache cannot tell {name} from another: it has no source, or holds values "
         "of its own.",

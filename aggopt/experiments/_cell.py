@@ -237,6 +237,7 @@ def list_cell_columns(job: Job) -> set[str]:
 
 
 def _partition_table(work: Work, job: Job) -> PartitionedTable:
+    """Return the partitioned table of a cell."""
     return partition_table(
         work.data, job, _ignore_progress, secret=work.secret, groups=work.groups
     )
@@ -247,6 +248,7 @@ def _ignore_progress(step: str, share: float) -> None:
 
 
 def _read_figures(certificate: Certificate) -> Figures:
+    """Return the figures of a certificate by column name."""
     figures = certificate.to_dict()
     claim = certificate.claimed
     claimed = {} if claim is None else {"claimed": claim.bound}

@@ -255,6 +255,7 @@ def _format_figures(point: ChoicePoint) -> list[str]:
 
 
 def _round_share(share: float) -> str:
+    """Return a share in percent, with one decimal."""
     return f"{100 * share:.1f}"
 
 
@@ -353,6 +354,7 @@ def _describe_blocks(placed: Sequence[ChoicePoint]) -> str:
 
 
 def _render_job(point: ChoicePoint, table: Path | None) -> dict[str, Any]:
+    """Return the number, command and text of a point's job for the page."""
     return {
         "number": point.number,
         "called": point.called,

@@ -70,6 +70,7 @@ def name_point(labels: Mapping[str, Any]) -> str:
 
 
 def _format_value(name: str, value: Any) -> Any:
+    """Return a value of the grid as a section of a job has it."""
     if name in OPTIONAL and value == "none":
         return None
     if name == "method" and not isinstance(value, Mapping | MethodSection):

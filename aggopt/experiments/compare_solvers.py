@@ -254,6 +254,7 @@ def _add_measures(partitioned: PartitionedTable, row: Row, values: Floats) -> Ro
 
 
 def _sum_row(name: str, certificates: Sequence[Any], seconds: float) -> Row:
+    """Return one row for the certificates of all attributes of a solver."""
     return Row(
         solver=name,
         status=list_statuses(certificates),

@@ -152,6 +152,7 @@ def list_grid_entries(called: str, value: Any) -> list[Any]:
 
 
 def _read_entry(key: str, entry: Any) -> Any:
+    """Return an entry of the grid as a section; a name becomes its method."""
     if key == "k" or isinstance(entry, Section):
         return entry
     if isinstance(entry, Mapping):
@@ -308,6 +309,7 @@ class GridFile:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
+    """Return the tables of the file of a grid."""
     return read_toml(
         path,
         absent="check the path.",
@@ -354,6 +356,7 @@ def _resolve_grid(folder: Path, grid: Any) -> Any:
 
 
 def _resolve_paths(folder: Path, key: str, value: Any) -> Any:
+    """Return a value of the grid, its paths seen from `folder`."""
     if isinstance(value, list):
         return [_resolve_paths(folder, key, entry) for entry in value]
     if isinstance(value, str) and key in NAMED:

@@ -222,6 +222,7 @@ class Run:
         return list(works.values())
 
     def _make_work(self, place: int, groups: Partitions | None) -> Work:
+        """Return the work of one cell, ready for another process."""
         cell = self.cells[place]
         return Work(
             place=place,

@@ -238,6 +238,7 @@ def _score(records: StudyRecords, cell: PublishedCell) -> Figure:
 
 
 def _count_sizes(partition: str, records: StudyRecords, cell: PublishedCell) -> Figure:
+    """Return the least and the mean size of t-close groups, as "least/mean"."""
     y = records.held[cell.figure]
     algorithm = PARTITIONERS[partition].function
     sizes = np.bincount(algorithm(records.X, y, cell.k, cell.t, bins="rank"))

@@ -300,6 +300,7 @@ def _solve_row(
     chosen: Mapping[str, PublishedCategories],
     of: tuple[Squared, Sequence[tuple[float, float]]],
 ) -> list[SweepPoint]:
+    """Return the solved points of one row of the sweep, each started by the last."""
     section, row = of
     points = []
     start = section.settings["start"]
@@ -321,6 +322,7 @@ def _solve_row(
 
 
 def _is_usable(point: SweepPoint) -> bool:
+    """Whether the point has an answer that satisfies the requirements."""
     return point.usable and point.holds is not False
 
 

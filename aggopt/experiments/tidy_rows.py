@@ -107,6 +107,7 @@ def write_files(files: Mapping[str | Path, Writer], overwrite: bool) -> list[Pat
 
 
 def _make_column(name: str, entries: list[Any]) -> pa.Array:
+    """Return entries of mixed Python types as an Arrow column."""
     kinds = {type(entry) for entry in entries if entry is not None}
     if kinds == {bool}:
         return pa.array(entries, pa.bool_())

@@ -189,6 +189,7 @@ class Assessment:
 
 
 def _format_plain(value: float | None) -> str:
+    """Return a number with six digits, an integer in full, or "none"."""
     if value is None:
         return "none"
     return str(value) if isinstance(value, int) else f"{value:.6g}"
@@ -339,6 +340,7 @@ def _has_only_numbers(original: Any) -> bool:
 def _make_assessment(
     tables: Comparison, mine: tuple[tuple[str, Any], ...]
 ) -> Assessment:
+    """Return all measures of two tables; `mine` are the user's, by name."""
     tables.figure(SL)  # its arguments: before linkage takes its time
     figures = {name: tables.figure(m) for name, m in MEASURES.items() if m.of}
     field_names = {f.name for f in fields(Assessment)}
@@ -364,5 +366,6 @@ def _make_assessment(
 
 
 def _read_number(delta: npt.ArrayLike) -> float | None:
+    """Return a requested distance if it is one number, None for an array."""
     array = np.asarray(delta)
     return float(array) if array.ndim == 0 else None

@@ -64,6 +64,7 @@ def _compute_changes(pair: Pair) -> Floats:
 
 
 def _compute_once(tables: Comparison) -> Floats:
+    """Return the absolute changes of all correlations; empty without numbers."""
     changes = tables.of_numbers(_compute_changes)
     return np.empty(0) if changes is None else changes
 

@@ -154,6 +154,7 @@ class _Groups:
 
     @classmethod
     def of(cls, records: Floats) -> "_Groups":
+        """Return the distinct records, with the group of each record and the sizes."""
         distinct = np.unique(records, axis=0, return_inverse=True, return_counts=True)
         rows, group, sizes = distinct
         return cls(rows, group.ravel(), sizes)
@@ -208,6 +209,7 @@ def get_linkage(tables: Comparison) -> Linkage:
 
 
 def _describe_linkage(result: Any) -> str:
+    """Return the remark on the linkage of an assessment."""
     by = "" if result.linkage_blocks == 1 else f" in {result.linkage_blocks} blocks"
     return f"one-to-one assignment{by}; at most {100 * result.linkage_limit:.2f} %"
 

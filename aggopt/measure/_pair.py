@@ -286,6 +286,7 @@ def find_varying_scale(X: Floats, weights: Floats | None = None) -> tuple[Scale,
 
 
 def _check_reach(difference: Floats, varying: Bool) -> None:
+    """Refuse released values that are too far from the originals to square."""
     near = np.abs(difference) <= FARTHEST
     if not near.all():
         columns = np.flatnonzero(varying)[~near.all(axis=0)].tolist()

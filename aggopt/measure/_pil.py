@@ -154,6 +154,7 @@ def compute_pil(pair: Pair) -> PilParts:
 def _compute_covariance_moves(
     u: Floats, v: Floats, by: Floats | None
 ) -> Iterator[Floats]:
+    """Yield the PIL of the covariances, one array for each distance of columns."""
     for (a, b), (c, e) in zip(_iter_pairs(u), _iter_pairs(v), strict=True):
         yield _compute_move_probability(c * e - a * b, a * b, by)
 
@@ -161,6 +162,7 @@ def _compute_covariance_moves(
 def _compute_correlation_moves(
     u: Floats, v: Floats, by: Floats | None
 ) -> Iterator[Floats]:
+    """Yield the PIL of the correlations, one array for each distance of columns."""
     for (a, b), (c, e) in zip(_iter_pairs(u), _iter_pairs(v), strict=True):
         r = compute_means(a * b, by)
         influence = a * b - r * (a**2 + b**2) / 2
@@ -192,6 +194,7 @@ def _compute_move_probability(
 
 
 def _compute_mean(parts: Iterator[Floats]) -> float | None:
+    """Return the mean of all entries; None without any."""
     defined = list(parts)
     return float(np.concatenate(defined).mean()) if defined else None
 

@@ -130,6 +130,7 @@ def _count_sizes(released: Floats) -> tuple[Labels, Labels]:
 
 
 def _get_groups(tables: Comparison) -> Labels:
+    """Return the sizes of the groups of equal released records."""
     return compute_group_sizes(tables.pair)
 
 

@@ -96,6 +96,7 @@ def compute_mean_of_two(a: float, b: float) -> float:
 
 
 def _compute_risk(tables: Comparison) -> float:
+    """Return the mean of DLD and SDID."""
     return compute_mean_of_two(tables.figure(DLD), tables.figure(SDID))
 
 

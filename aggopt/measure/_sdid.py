@@ -109,12 +109,14 @@ def compute_sdid_chance(pair: Pair, safety: float) -> float:
 
 
 def _compute_measure(tables: Comparison) -> float:
+    """Return SDID: the mean over attributes for tables of several types."""
     if isinstance(tables, TypedComparison):
         return tables.typed.mean(compute_disclosed)
     return compute_sdid(tables.pair, tables.safety)
 
 
 def _compute_chance(tables: Comparison) -> float:
+    """Return the SDID that values of other records would reach."""
     if isinstance(tables, TypedComparison):
         return tables.typed.mean(compute_disclosed_by_chance)
     return compute_sdid_chance(tables.pair, tables.safety)

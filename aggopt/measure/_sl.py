@@ -97,6 +97,7 @@ def _spread_argument(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
 
 
 def _compute_measure(tables: Comparison) -> float | None:
+    """Return the satisfaction of requested distances; None without numbers."""
     return tables.of_numbers(
         lambda pair: compute_sl(pair, tables.delta, tables.importance)
     )

@@ -52,6 +52,7 @@ def compute_quantile_moves(pair: Pair) -> Floats:
 
 
 def _compare_quantiles(z: F64, w: F64, by: F64) -> F64:
+    """Return the PIL of the percentiles of an attribute."""
     n = len(z)
     q = _PERCENTS / 100
     values, below = _sort_with_weights(z, by)

@@ -46,6 +46,7 @@ def split_rows(rows: Floats, sizes: Labels, max_entries: int) -> list[Labels]:
 
 
 def _split_in_half(part: Labels, rows: Floats, sizes: Labels) -> tuple[Labels, Labels]:
+    """Return the groups of a part in two halves, by its widest attribute."""
     values = rows[:, np.argmax(np.ptp(rows, axis=0))]
     order = np.argsort(values)
     ends = np.flatnonzero(np.diff(values[order]))  # the last row before a step

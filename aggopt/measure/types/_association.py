@@ -204,6 +204,7 @@ def truth(original: Any, released: Any, attributes: Types = None) -> dict[str, A
 
 
 def _compute_unchanged(pair: AttributePair) -> float:
+    """Return the share of records whose released category is their own."""
     return float(pair.unchanged.mean())
 
 
@@ -218,6 +219,7 @@ def _compute_kappa(pair: AttributePair) -> float | None:
 
 
 def _compute_truth(pair: AttributePair) -> float | None:
+    """Return the share of released categories that are true of their record."""
     if pair.of.numbers is not None:
         return None
     true = pair.unchanged

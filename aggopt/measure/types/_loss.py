@@ -116,15 +116,18 @@ def _compute_il(pair: AttributePair) -> float:
 
 
 def _compute_within_share(pair: AttributePair) -> float:
+    """Return the loss within groups over the total, of one attribute."""
     return _compute_share(pair.within, pair.total)
 
 
 def _compute_embedded_within(tables: TypedComparison) -> float:
+    """Return the loss within groups over the total, of all coordinates."""
     parts = [pair.within for pair in tables.typed_weighed.attributes]
     return _compute_share(sum(parts), tables.weighed.total)
 
 
 def _compute_distance(tables: TypedComparison) -> float:
+    """Return the mean squared distance of a record from its released values."""
     return compute_paired_sse(tables.weighed) / tables.pair.n
 
 

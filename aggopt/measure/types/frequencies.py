@@ -190,6 +190,7 @@ def compute_level_moves(pair: AttributePair) -> float:
 
 
 def _compute_two_way(tables: TypedComparison) -> float | None:
+    """Return the mean total variation of the tables of two attributes."""
     return compute_mean_figure(
         [_compute_variation(*counts) for counts in tables.once(_count_cells)]
     )
@@ -214,6 +215,7 @@ def _count_cells(tables: TypedComparison) -> list[tuple[I64, I64]]:
 
 
 def _compute_variation(before: I64, after: I64) -> float:
+    """Return the total variation between two tables of counts, 0 to 1."""
     return float(np.abs(after - before).sum() / (2 * before.sum()))
 
 

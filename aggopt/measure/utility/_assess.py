@@ -83,6 +83,7 @@ class Utility:
 
     @property
     def _rows(self) -> Iterator[tuple[str, str, str]]:
+        """Yield name, value and remark of each printed line."""
         if self.propensity is None:
             yield "pMSE", "none", "too many attributes for the records"
         else:

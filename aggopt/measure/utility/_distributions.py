@@ -70,6 +70,7 @@ def ks(original: Any, released: Any) -> dict[str, float | None]:
 
 
 def _iter_varying(original: Any, released: Any) -> dict[str, tuple[Any, Any]]:
+    """Return the original and released values of each number that varies."""
     one, other = read_frames(original, released)
     numbers_by_name = {
         name: (get_numbers(one, name), get_numbers(other, name))

@@ -100,6 +100,7 @@ class Changes:
 
     @property
     def _each(self) -> Iterator[tuple[str, Few]]:
+        """Yield each kind of change as text, with its count of small sets."""
         yield "stay in a group together", self.common
         yield "went from a group", self.gone
         yield "came to a group", self.new
@@ -150,6 +151,7 @@ class Changes:
 
     @property
     def _held_elsewhere(self) -> Iterator[str]:
+        """Yield the text of the k that holds compared to each earlier release."""
         for name, other in self.others.items():
             yield f" Compared to {name}, this holds for k = {other.k}."
 

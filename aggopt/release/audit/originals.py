@@ -126,10 +126,12 @@ def _sum(counts: Sequence[Any]) -> Any:
 
 
 def _describe_count(count: int, records: int) -> str:
+    """Return the beginning of a sentence about `count` of the records."""
     return f"{count} of {records} records {'is' if count == 1 else 'are'}"
 
 
 def _join_counts(counts: Counts) -> str:
+    """Return counts above 0 as text, with the attribute of each."""
     return ", ".join(f"{name!r} {count}" for name, count in counts.items() if count)
 
 
@@ -174,6 +176,7 @@ def count_unchanged_values(
 
 
 def _count_by_name(names: Sequence[str], which: Bool) -> Counts:
+    """Return the number of true entries of each column of a matrix, by name."""
     return dict(zip(names, which.sum(axis=0).tolist(), strict=True))
 
 

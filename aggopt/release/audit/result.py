@@ -144,6 +144,7 @@ def _find_gravest(counts: tuple[UnprotectedColumns, ...]) -> UnprotectedColumns 
 
 
 def _compute_unique_share(columns: UnprotectedColumns) -> tuple[float, float]:
+    """Return the shares of records that are unique, and in groups smaller than k."""
     return (
         columns.count.unique / columns.count.total,
         columns.count.rare / columns.count.total,
@@ -151,6 +152,7 @@ def _compute_unique_share(columns: UnprotectedColumns) -> tuple[float, float]:
 
 
 def _count_exposed(columns: UnprotectedColumns, k: int) -> str:
+    """Return the text on the records that columns make unique, or rarer than k."""
     count = columns.count
     total = f"{columns.count.total:,} {columns.count.what}s"
     if count.unique:

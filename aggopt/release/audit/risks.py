@@ -65,6 +65,7 @@ class _Both:
         return len(self.groups[AFTER])
 
     def keys(self, side: str) -> Any:
+        """Return the quasi-identifiers of the original or the released table."""
         table = self.original if side == BEFORE else self.released
         return table.frame.select(*self.job.roles.combination).to_native()
 
@@ -155,6 +156,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _sum_risks(risks: Floats) -> Totals:
+    """Return the largest risk, and the sum: the expected number of matches."""
     return {"largest": float(risks.max()), "expected": float(risks.sum())}
 
 
@@ -182,6 +184,7 @@ def _measure_suda(tables: _Both, size: int) -> tuple[Totals, npt.NDArray[Any]]:
 
 
 def _measure_dis(tables: _Both, population: float) -> Totals:
+    """Return the DIS score before and after masking, for a population of this size."""
     share = min(1.0, tables.n / population)
     return {side: risk.dis(groups, share) for side, groups in tables.groups.items()}
 
@@ -206,6 +209,7 @@ def _measure_dominance(tables: _Both, weights: Floats) -> tuple[Totals, Floats]:
 
 
 def _measure_guesses(tables: _Both, name: str) -> Totals:
+    """Return how often the most frequent value of a group is a record's own."""
     target = read_plain_column(tables.original, name, tables.job)
     names = tables.job.within
     public = _find_groups(tables.released, names) if names else None

@@ -140,4 +140,5 @@ def require_html(path: Path) -> None:
 
 
 def _join_existing(*places: Path) -> str:
+    """Return the names of the paths that exist, as text."""
     return " and ".join(place.name for place in places if place.exists())

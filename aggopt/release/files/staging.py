@@ -200,6 +200,7 @@ class Staging:
             raise
 
     def _take_back(self, final: Path) -> None:
+        """Restore the file that was replaced under a name, or remove the new one."""
         if final in self._lost:
             self._lost[final].replace(final)
         else:
@@ -248,6 +249,7 @@ def _make_aside(staged: dict[Path, Path], final: Path, prefix: str) -> Path:
 
 
 def _second_name(final: Path, aside: Path) -> None:
+    """Give a final file its temporary name as well, by a link or a copy."""
     aside.unlink()
     try:
         os.link(final, aside)

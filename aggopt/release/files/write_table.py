@@ -154,6 +154,7 @@ def _list_entries(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _to_missing(entry: Any) -> Any:
+    """Return None for an empty text, and any other entry unchanged."""
     return None if entry == "" else entry
 
 

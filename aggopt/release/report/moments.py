@@ -110,6 +110,7 @@ def _make_row(column: ReportedColumn, weights: F64 | None) -> list[str]:
 def _make_cells(
     column: ReportedColumn, moments: WeightedMoments, weights: F64 | None
 ) -> list[str]:
+    """Return the mean, deviation and total of a column as cells of a table."""
     unit = f" {column.unit}" if column.unit else ""
     cells = [
         "" if column.dated else _format_moment(moments.mean),

@@ -88,6 +88,7 @@ def draw_correlations(pair: Related) -> tuple[Figure, Figure] | None:
 
 
 def _format_two(value: float) -> str:
+    """Return a number with two decimals."""
     return f"{value:.2f}".replace("-", MINUS)
 
 
@@ -101,6 +102,7 @@ def _draw_square(
     values: list[list[float]],
     says: Callable[[float], str],
 ) -> DataTable:
+    """Return a square matrix of numbers by attribute as a table of the report."""
     many = len(names) > NAMED
     rows = [
         [

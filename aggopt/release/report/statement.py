@@ -108,6 +108,7 @@ class Statement:
         return dict(map(self._of_groups, self.entry("partition", list)))
 
     def _of_groups(self, part: Any) -> tuple[str, Certificate]:
+        """Return the attributes and the certificate of one partition of a manifest."""
         names = part.get("attributes") if isinstance(part, dict) else None
         if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
             raise self.error("partition")

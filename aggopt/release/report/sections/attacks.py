@@ -146,6 +146,7 @@ def _draw_sizes(facts: Facts) -> Figure:
 
 
 def _describe_limits(facts: Facts, guesses: list[AttackBar]) -> Iterator[str]:
+    """Yield sentences on guesses of confidential values and on absent requirements."""
     audit = facts.audit
     if facts.unlinked:
         yield f"{UNLINKED.capitalize()}: {facts.unlinked}."

@@ -76,6 +76,7 @@ def _describe_masking(facts: Facts, name: str) -> str:
 
 
 def _name_value(facts: Facts, name: str) -> str:
+    """Return the word for a published value of an attribute."""
     if name in facts.columns:
         method = facts.job.aggregation.method
         return "value" if method == "mean" else f"value by {method}"

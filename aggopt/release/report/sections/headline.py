@@ -105,6 +105,7 @@ def _describe_stated(check: Check) -> str:
 
 
 def _describe_count(facts: Facts) -> Iterator[str]:
+    """Yield sentences on the smallest group, and on the file that was counted."""
     audit = facts.audit
     rarest = plural(audit.smallest, facts.what)
     scope = "each block of the masked attributes"
@@ -258,6 +259,7 @@ def _describe_choice(facts: Facts) -> Iterator[str]:
 
 
 def _describe_change(facts: Facts) -> Iterator[str]:
+    """Yield the sentence on unique records before and after masking."""
     if facts.original is None:
         return
     originals = facts.original.frame
@@ -277,6 +279,7 @@ def _describe_change(facts: Facts) -> Iterator[str]:
 
 
 def _compute_unique_share(labels: Labels) -> float:
+    """Return the share of records that are alone in their group of labels."""
     sizes = np.bincount(labels)
     return float((sizes == 1).sum() / len(labels))
 

@@ -58,6 +58,7 @@ def compare_other_k(facts: Facts) -> tuple[str | Figure, ...]:
 
 
 def _explain_absence(facts: Facts) -> str | None:
+    """Return why no other k is tried; None if it is."""
     if facts.original is None or facts.measures is None:
         return "Without the originals, or where nothing varies, nothing is compared."
     if facts.job.roles.unit:
@@ -73,6 +74,7 @@ def _explain_absence(facts: Facts) -> str | None:
 
 
 def _try_each_k(facts: Facts) -> Iterator[_Tried]:
+    """Yield the linkage and loss of a release with each other k."""
     from aggopt.partition import mdav
 
     X, strata = _compute_coordinates(facts)
@@ -152,6 +154,7 @@ def _draw_map(tried: list[_Tried], here: _Tried) -> Figure:
 
 
 def _describe_point(what: str, point: _Tried, risk: str) -> str:
+    """Return the label of a point: k, loss and linkage."""
     loss = format_share(point.loss)
     linked = format_share(point.risk)
     return f"{what}, k = {point.k}: {loss} lost, {linked} {risk}"
