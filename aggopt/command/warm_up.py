@@ -160,7 +160,7 @@ def _build_repairs(arguments: dict[str, Any]) -> dict[str, Call]:
 
 
 def compile_kernels() -> Iterator[tuple[float, str, int]]:
-    """Yield the share that is done, a call, and how many kernels it compiled.
+    """Yield for each call the share done, its name and the number of kernels.
 
     Raises
     ------

@@ -37,7 +37,7 @@ def is_within(distances: F64, width: float) -> Bool:
 def compute_chance_within(
     x: F64, y: F64, width: float, classes: Labels | None = None
 ) -> float:
-    """Return the chance that an x (n,) and a y (n,) are at most the width apart.
+    """Return the share of pairs (x_i, y_j), within classes, at most `width` apart.
 
     The mean over all x and, for each, all y; with the classes (n,) of records, all y of
     its class.

@@ -178,7 +178,7 @@ def _iter_pairs(u: Floats) -> Iterator[tuple[Floats, Floats]]:
 def _compute_move_probability(
     gap: Floats, influence: Floats, by: Floats | None
 ) -> Floats:
-    """Return the probabilities of mean gaps (n, p) in statistics with influence (n, p).
+    """Return P(|N(0, s^2)| <= mean gap) of each statistic, s its standard error.
 
     The sampling variance of a statistic is the variance of the influence of one
     record on it, over n: a mean of squares, so that nothing cancels.  With weights

@@ -188,7 +188,7 @@ def choose_from(
 
 
 def _drop_bound(certificate: Certificate) -> Certificate:
-    """Return a certificate that claims nothing about unions not considered."""
+    """Return the certificate without its bound, with status local for optimal."""
     optimal = certificate.status is Status.OPTIMAL
     status = Status.LOCAL if optimal else certificate.status
     return replace(certificate, status=status, bound=None)

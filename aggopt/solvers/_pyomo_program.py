@@ -317,7 +317,7 @@ class Form:
 
 
 def scale_of_problem(problem: Any, reached: float | None = None) -> ProgramScale | None:
-    """Return the scale of a problem; None if it is not moderate or not quadratic.
+    """Return the size of a problem's terms; None if unbounded or not quadratic.
 
     If an objective is `reached`, points with a worse objective are left out.
 

@@ -108,7 +108,7 @@ def add_sufficient_columns(
 def find_identifying_columns(
     frame: nw.DataFrame[Any], others: Mapping[str, AnyInt]
 ) -> list[str]:
-    """Return attributes without protection that identify every record."""
+    """Return a note on each unprotected column whose entries all differ."""
     return [
         f"{name!r} (other) differs in every record: is it an identifier?"
         for name, codes in others.items()

@@ -94,7 +94,7 @@ class ReleaseFiles:
             )
 
     def _is_described(self) -> bool:
-        """Return whether no manifest exists that describes another table."""
+        """Whether the manifest describes this table, or there is none."""
         return read_manifest_or_none(self.manifest, "output", "file") in (
             None,
             self.table.name,
