@@ -14,9 +14,12 @@ import pytest
 from refusals import refused
 
 import aggopt
+from aggopt.data.table import Table
 from aggopt.encoding.iso_text import format_iso_duration
 from aggopt.errors import TableError
 from aggopt.experiments.sweep import sweep
+from aggopt.job import Output
+from aggopt.pipeline.finish.evaluate import compare_originals
 from aggopt.pipeline.review.review_release import assess_release
 
 SECRET = "0" * 32
@@ -319,3 +322,15 @@ def test_dates_that_are_missing_stay_so_by_patterns(
     read = pd.read_csv if ending == "csv" else pd.read_parquet
     assert (read(files.table).isna().sum()[list(DATES[:4])] == 20).all()
     assert assess_release(source, files.table, job).measures == release.measures
+
+
+@pytest.mark.parametrize("output", [{"digits": "full"}, {"decimals": 1}])
+def test_a_date_may_move_by_half_of_its_day_whatever_numbers_may(output) -> None:
+    days = pd.to_datetime("2020-01-01") + pd.to_timedelta([0, 6, 12, 30], "D")
+    frame = pd.DataFrame({"day": days, "a": [1.0, 2, 3, 9]})
+    job = aggopt.Job(roles={"quasi-identifier": [*frame]}, privacy={"k": 2})
+    table = Table.of(frame, job.roles, job.attributes)
+    X = table.matrix()
+    steps = compare_originals(X, X, Output(**output), table).step
+    assert steps[0] == 0.5
+    assert steps[1] < 0.1
