@@ -39,7 +39,7 @@ from aggopt.models import Model
 from aggopt.solvers import Certificate, choose_solver
 
 
-class _Asked(NamedTuple):
+class _Requests(NamedTuple):
     """Standardised records, their requests, and the settings of the solver.
 
     Attributes
@@ -69,7 +69,7 @@ def solve_separate_model(
     options: tuple[Any, ...],
     progress: Callable[[float], None] | None,
 ) -> Aggregation:
-    """Return the aggregation of X (n, d) by `model`.
+    """Return the centroids of each attribute of X (n, d), by a program of its own.
 
     `options` are solver, start, starts, seed, time_limit and options.
     """
@@ -77,7 +77,7 @@ def solve_separate_model(
     records = read_float_records(X)
     label = check_labellings(labels, *records.shape)
     weights = check_weights(wanted.weights, len(records))
-    requests = _make_requests(
+    requests = _standardise_requests(
         model, records, scale_for(records, label, weights), wanted, options
     )
     scale = requests.scale
@@ -105,7 +105,7 @@ def solve_joint_model(
     progress: Callable[[float], None] | None,
     y: Floats | None = None,
 ) -> Aggregation:
-    """Return the aggregation by a model of all attributes at once.
+    """Return the centroids of all attributes of X (n, d), by one joint program.
 
     With a standardised response y (n,), its covariances are kept as well.
     """
@@ -113,7 +113,7 @@ def solve_joint_model(
     records = read_float_records(X)
     label = check_labellings(labels, *records.shape)
     weights = check_weights(wanted.weights, len(records))
-    requests = _make_requests(
+    requests = _standardise_requests(
         model, records, Scale.of(records, weights), wanted, options
     )
     ends = requests.bounds.standardised(requests.scale)
@@ -147,13 +147,14 @@ def solve_joint_model(
     return aggregation
 
 
-def _make_requests(
+def _standardise_requests(
     model: Model,
     records: Floats,
     scale: Scale,
     wanted: Wanted,
     arguments: tuple[Any, ...],
-) -> _Asked:
+) -> _Requests:
+    """Return standardised records with their distances, importances and bounds."""
     Z = scale.standardise(records)
     delta = spread_request(wanted.delta, Z, "delta")
     importance = spread_request(wanted.importance, Z, "importance")
@@ -162,13 +163,13 @@ def _make_requests(
     chosen = choose_solver(solver, *model.kinds, within=bounds.are_set)
     settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
     weights = scale_to_mean_one(check_weights(wanted.weights, len(records)))
-    return _Asked(Z, scale, delta, importance, bounds, weights, settings)
+    return _Requests(Z, scale, delta, importance, bounds, weights, settings)
 
 
 def _standardise_start(
     start: str | Floats | None, scale: Scale, shape: tuple[int, int]
 ) -> str | Floats | None:
-    """Return where to set out, standardised if it is centroids (m, d)."""
+    """Return the start; centroids (m, d) are standardised, a name is unchanged."""
     if start is None or isinstance(start, str):
         return start
     if np.shape(start) != shape or not np.isfinite(start).all():
@@ -200,14 +201,14 @@ def aggregate_by_requests(
     options: tuple[Any, ...],
     progress: Progress,
 ) -> Aggregation:
-    """Return the aggregation of X (n, d) that keeps the statistics in `keep`.
+    """Return centroids at requested distances that keep the statistics in `keep`.
 
     `options` are solver, start, starts, seed, time_limit and options.
     """
     solver, start, *others = options
     options = (solver, read_start(start, labels), *others)
     if isinstance(keep, Mapping):
-        return _aggregate_parts(
+        return _aggregate_by_statistic(
             method, X, labels, wanted, keep, response, options, progress
         )
     require_statistic(method.name, ABLE, keep)
@@ -217,7 +218,7 @@ def aggregate_by_requests(
     return solve_separate_model(method.alone, X, labels, wanted, options, progress)
 
 
-def _aggregate_parts(
+def _aggregate_by_statistic(
     method: Wishing,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
@@ -227,7 +228,7 @@ def _aggregate_parts(
     options: tuple[Any, ...],
     progress: Progress,
 ) -> Aggregation:
-    """Return the aggregation by a program for each part of a table."""
+    """Return the aggregation of attributes that keep different statistics."""
     require_progress(progress)
     records = check_matrix(X)
     label = check_labellings(labels, *records.shape)

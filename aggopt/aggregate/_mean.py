@@ -120,7 +120,9 @@ def mean(
     """
     started = compile_time.now()
     if isinstance(keep, Mapping):
-        return _aggregate_apart(X, labels, keep, response, (lower, upper, weights))
+        return _aggregate_by_statistic(
+            X, labels, keep, response, (lower, upper, weights)
+        )
     require_statistic("mean", Mean.able, keep)
     records = read_float_records(X)
     standardise_response((), response, len(records))
@@ -151,13 +153,14 @@ def mean(
     return keep_variance_within(aggregation, records, bounds, share)
 
 
-def _aggregate_apart(
+def _aggregate_by_statistic(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
     keep: Mapping[str, Sequence[Any]],
     response: npt.ArrayLike | None,
     ends: tuple[End, End, npt.ArrayLike | None],
 ) -> Aggregation:
+    """Return the group means, moved to keep the statistic of each attribute."""
     records = read_float_records(X)
     label = check_labellings(labels, *records.shape)
     parts = split_by_statistic("mean", Mean.able, keep, records.shape[1])
@@ -181,7 +184,7 @@ def _aggregate_apart(
 def _stretch_means(
     centroids: Floats, labels: Labels, scale: Scale, weights: Floats | None
 ) -> Floats:
-    """Return the means stretched to the variance; weights (n,) have the mean 1."""
+    """Return group means stretched to the records' variance; weights have mean 1."""
     means = scale.standardise(centroids)
     share = np.bincount(labels, weights)[:, None] / len(labels)
     away = means - np.sum(share * means, axis=0)

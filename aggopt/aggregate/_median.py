@@ -88,6 +88,7 @@ def median(
 
 
 def _compute_medians(x: Floats, labels: Labels) -> Floats:
+    """Return the median of x (n,) in each group, (m,)."""
     ordered = x[np.lexsort((x, labels))]
     sizes = np.bincount(labels)
     first = np.cumsum(sizes) - sizes
@@ -97,7 +98,7 @@ def _compute_medians(x: Floats, labels: Labels) -> Floats:
 
 
 def _compute_weighted_medians(x: Floats, labels: Labels, weights: Floats) -> Floats:
-    """Return the value where half of each group's weight is reached (m,).
+    """Return the value at which half of each group's weight is reached, (m,).
 
     Where exactly half is reached, the midpoint between it and the next.
     """

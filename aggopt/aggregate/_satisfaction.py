@@ -38,7 +38,7 @@ def satisfaction(
     options: Mapping[str, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Aggregation:
-    """Return centroids at the requested distance from as many originals as pay.
+    """Return centroids at the requested distance from as many records as possible.
 
     The model is stated in `aggopt.models.satisfaction`: it counts, by importance, the
     values that are at least `delta` away, against `price` for each squared standard

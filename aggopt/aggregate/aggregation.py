@@ -50,13 +50,13 @@ class Aggregation(EqualByField):
 
     @property
     def values(self) -> Floats:
-        """Published value of each record and attribute (n, d), original units."""
+        """Published value of each record and attribute (n, d), in original units."""
         if self.labels.ndim == 2:
             return np.take_along_axis(self.centroids, self.labels, axis=0)
         return self.centroids[self.labels]
 
     def _repr_html_(self) -> str:
-        """Return a table of certificates for a notebook; no value of a group."""
+        """Return a table of the certificates as HTML, without published values."""
         m, d = self.centroids.shape
         by_names = self.name_certificates([f"attribute {j}" for j in range(d)])
         by_label = {", ".join(names): c for names, c in by_names.items()}
@@ -68,26 +68,26 @@ class Aggregation(EqualByField):
     def name_certificates(
         self, names: Sequence[str]
     ) -> dict[tuple[str, ...], Certificate]:
-        """Return each certificate by its attributes, of all their names (d,)."""
+        """Return each certificate by the names of its attributes, from all d names."""
         blocks = self.together or tuple((j,) for j in range(len(names)))
         block_names = (tuple(names[j] for j in columns) for columns in blocks)
         return dict(zip(block_names, self.certificates, strict=True))
 
     @property
     def gap(self) -> float | None:
-        """Largest gap of an attribute; None unless every one has a bound."""
+        """Largest optimality gap of an attribute; None unless every one has a bound."""
         return find_largest_gap(self.certificates)
 
     @property
     def status(self) -> str:
-        """The statuses of the attributes, each named once."""
+        """The distinct solver statuses of the attributes, as one text."""
         return list_statuses(self.certificates)
 
 
 def read_start(
     start: "str | Floats | Aggregation | None", labels: npt.ArrayLike
 ) -> str | Floats | None:
-    """Return a start: the centroids if it is an aggregation of these groups.
+    """Return the centroids of an earlier aggregation; any other start is unchanged.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def aggregate_by_attribute(
     labels: Labels,
     bounds: Bounds | None = None,
 ) -> Aggregation:
-    """Return the aggregation of each attribute of X (n, d) by its own labels.
+    """Return the aggregation of each attribute of X (n, d) by its own group labels.
 
     `combine` aggregates an attribute.  With `bounds`, it receives the attribute's
     bounds as `lower` and `upper`.
@@ -127,12 +127,12 @@ def aggregate_by_attribute(
 
 
 def get_column(values: npt.NDArray[Any], j: int) -> npt.NDArray[Any]:
-    """Return the entries of attribute j, (n,), in `values`; (n,) applies to all."""
+    """Return column j of `values` (n, d); `values` (n,) apply to all attributes."""
     return values if values.ndim == 1 else np.ascontiguousarray(values[:, j])
 
 
 def stack_centroids(centroids: Sequence[Floats]) -> Floats:
-    """Return the centroids (m_j,) of each attribute as (m, d), nan below the last."""
+    """Return the attributes' centroids (m_j,) as one matrix, padded with nan."""
     rows = max(map(len, centroids))
     padded = np.full((rows, len(centroids)), np.nan)
     for j, of_attribute in enumerate(centroids):
@@ -141,7 +141,7 @@ def stack_centroids(centroids: Sequence[Floats]) -> Floats:
 
 
 def scale_for(X: Floats, labels: Labels, weights: Floats | None = None) -> Scale:
-    """Return the scale of X (n, d), with weights (n,) if records have some.
+    """Return the means and standard deviations of X (n, d), by sampling weights.
 
     If attributes have labels of their own, each is measured separately.  Its values are
     then, to the last bit, the values of a table with only this attribute.
@@ -152,7 +152,7 @@ def scale_for(X: Floats, labels: Labels, weights: Floats | None = None) -> Scale
 
 
 def group_means(X: Floats, labels: Labels, weights: Floats | None = None) -> Floats:
-    """Return the mean of each group (m, d), with weights (n,) if records have some.
+    """Return the mean of each group (m, d), by sampling weights (n,) if given.
 
     Summed about the group's first record: values far from zero lose no digits, and
     a group of equal values keeps that value to the last bit.
@@ -168,7 +168,7 @@ def group_means(X: Floats, labels: Labels, weights: Floats | None = None) -> Flo
 
 
 def read_float_records(X: npt.ArrayLike) -> Floats:
-    """Return records as a float matrix (n, d); raises as `matrix`.
+    """Return records X (n, d) as a matrix of floats; refuse encoded attributes.
 
     Raises
     ------

@@ -24,7 +24,7 @@ class Bounds(NamedTuple):
 
     @classmethod
     def of(cls, lower: End, upper: End, X: Floats) -> Self:
-        """Return the bounds of records X (n, d): a number for all, or one each.
+        """Return validated bounds of published values for the attributes of X (n, d).
 
         Raises
         ------
@@ -57,11 +57,11 @@ class Bounds(NamedTuple):
 
     @property
     def are_set(self) -> bool:
-        """Whether any attribute has one."""
+        """Whether any attribute has a finite bound."""
         return is_bounded(*self)
 
     def standardised(self, scale: Scale) -> "Bounds":
-        """Return them standardised; a constant attribute has none."""
+        """Return the bounds as z-scores; a constant attribute has none."""
         lower, upper = (scale.standardise(end) for end in self)
         return Bounds(
             np.where(scale.constant, -np.inf, lower),
@@ -69,16 +69,17 @@ class Bounds(NamedTuple):
         )
 
     def of_columns(self, columns: Sequence[int] | I64) -> "Bounds":
-        """Return the bounds of some attributes."""
+        """Return the bounds of the attributes with these column numbers."""
         return Bounds(self.lower[columns], self.upper[columns])
 
     def undone(self, Z: Floats, scale: Scale) -> Floats:
-        """Return centroids (m, d) in their units: on a bound what rounding misses."""
+        """Return standardised centroids (m, d) in original units, within the bounds."""
         centroids = scale.undo(Z)
         return move_to_bounds(centroids, *self, near=NEAR * scale.spread)
 
 
 def _read_ends(values: End, none: float, name: str, d: int) -> Floats:
+    """Return one bound for each of d attributes as floats; `none` if not given."""
     if values is None:
         return np.full(d, none)
     try:

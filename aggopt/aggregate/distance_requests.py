@@ -27,7 +27,7 @@ class Wanted(NamedTuple):
 
 
 def spread_request(wish: WishValues, Z: Floats, name: str) -> Floats:
-    """Return a request of standardised records Z (n, d) as one number each (n, d).
+    """Return the requested distance or importance of each record's value, (n, d).
 
     A number, one per attribute (d,), or (n, d). {"relative": r}, with r of any of these
     shapes, requests r |z|, which is larger for a record farther out.
@@ -61,6 +61,7 @@ def spread_request(wish: WishValues, Z: Floats, name: str) -> Floats:
 
 
 def _read_array(wish: npt.ArrayLike, Z: Floats, name: str) -> npt.NDArray[Any]:
+    """Return `wish` as an array; refuse rows of unequal length."""
     try:
         return np.asarray(wish)
     except (TypeError, ValueError):
@@ -69,6 +70,7 @@ def _read_array(wish: npt.ArrayLike, Z: Floats, name: str) -> npt.NDArray[Any]:
 
 
 def _describe_shapes(Z: Floats) -> str:
+    """Return the text of the shapes that a request for records Z may have."""
     return (
         f"pass a number, one per attribute ({Z.shape[1]},), or one per record and "
         f"attribute {Z.shape}."

@@ -62,7 +62,7 @@ def keep_variance_within(
 def keep_covariance_within(
     records: Records, ends: Bounds, free: Certificate
 ) -> tuple[Floats, Certificate]:
-    """Return centroids that keep the covariance of records within standardised `ends`.
+    """Return centroids within bounds `ends` that keep the records' covariance.
 
     The covariance with a response is kept as well, if given.  `free` is the certificate
     of centroids without bounds, which have no larger loss.
@@ -92,12 +92,13 @@ def is_beyond_bounds(c: Floats, ends: Bounds) -> bool:
 
 
 def _find_beyond_bounds(z: Floats, ends: Bounds) -> I64:
+    """Return the attributes (columns) with a centroid beyond a bound."""
     beyond = (z < ends.lower - ROUNDING) | (z > ends.upper + ROUNDING)
     return np.flatnonzero(beyond.any(axis=0))
 
 
 def _solve_nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certificate]:
-    """Return the centroids nearest to the means, with their loss of Z (n, d)."""
+    """Return centroids nearest to the group means, with squared error from Z (n, d)."""
     solver = choose_solver(None, *model.kinds, within=True)
     start = None if solver.is_global else "renormalised"
     c, proof = solve_shift(model, data, ShiftOptions(solver, start))
@@ -127,7 +128,7 @@ def aggregate_together(
     bounds: Bounds | None = None,
     weights: Floats | None = None,
 ) -> Aggregation:
-    """Return the centroids by `solve` of all attributes of X (n, d) that vary.
+    """Return the centroids of X (n, d), all varying attributes solved by `solve`.
 
     `solve` receives standardised attributes, by weights (n,) if records have some, the
     groups, and the columns of the attributes.  It returns standardised centroids (m,
@@ -154,7 +155,7 @@ def aggregate_together(
 
 
 def require_common_groups(labels: Labels) -> Labels:
-    """Return the groups (n,) that all attributes have in common."""
+    """Return the one labelling (n,) of all attributes; refuse different ones."""
     if labels.ndim == 1:
         return labels
     if (labels != labels[:, :1]).any():
@@ -205,6 +206,7 @@ def keep_covariance(
 
 
 def _solve_nearest_to_means(data: model.Data) -> tuple[Floats, Certificate]:
+    """Return the centroids that keep the covariance, nearest to the means."""
     started = compile_time.now()
     solver = choose_solver(None, *model.MODEL.kinds)
     answer = run_solver(model.MODEL, data, solver, None)
@@ -234,7 +236,7 @@ def certify_covariance(
 
 
 def _compute_sse(c: Floats, data: model.Data) -> float:
-    """Return the squared error of centroids c (m, d), some records at a time."""
+    """Return the squared error of centroids c (m, d), computed in blocks of records."""
     Z = data.Z
     labels = data.labels
     weights = data.weights

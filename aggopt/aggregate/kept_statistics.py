@@ -25,7 +25,7 @@ FORMULA = '{ regression = "y ~ a + b" }'
 
 
 def require_statistic(method: str, able: Sequence[str], keep: object) -> None:
-    """Refuse a statistic that is not among the `able` ones of a method.
+    """Refuse a `keep` that is no statistic, or that the method cannot keep.
 
     Raises
     ------
@@ -53,6 +53,7 @@ def require_able(method: str, able: Sequence[str], statistic: str) -> None:
 
 
 def _explain_refusal(method: str, keep: str) -> tuple[str, str]:
+    """Return why a method cannot keep less, and an alternative, as two texts."""
     if method == "mean":
         return "the means of groups keep the mean, asked or not", ""
     return (
@@ -81,7 +82,8 @@ class KeptApart(Section):
     regression: str | None = None
 
     @model_validator(mode="after")
-    def _each_once(self) -> Self:
+    def _require_unique_names(self) -> Self:
+        """Refuse an empty table, and attributes under several statistics."""
         counts = Counter(name for _, names in self.parts for name in names)
         if not counts or any(not names for _, names in self.parts):
             raise JobError("keep is a table that names nothing.", fix=f"write {TABLE}.")
@@ -108,7 +110,7 @@ class KeptApart(Section):
 
     @property
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each statistic with the names that keep it together, or each for itself."""
+        """Pairs of a statistic and the attributes that keep it."""
         nested = any(isinstance(entry, tuple) for entry in self.covariance)
         blocks = self.covariance if nested else filter(None, [self.covariance])
         parts = [("covariance", entry) for entry in blocks]
@@ -137,21 +139,22 @@ class Keeping(Aggregating):
     keep: Statistic | KeptApart = "variance"
 
     @model_validator(mode="after")
-    def _possible(self) -> Self:
+    def _require_supported(self) -> Self:
+        """Refuse a kept statistic that the method does not support."""
         for statistic in self.kinds:
             require_able(self.method, self.able, statistic)
         return self
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The statistics that `keep` names."""
+        """The distinct statistics that `keep` names."""
         if isinstance(self.keep, KeptApart):
             return tuple(dict.fromkeys(statistic for statistic, _ in self.keep.parts))
         return (self.keep,)
 
     @property
     def programs(self) -> "tuple[Aggregating, ...]":
-        """The settings of each program that is solved: one for each statistic."""
+        """Copies of the settings, one for each statistic in `keep`."""
         return tuple(self.model_copy(update={"keep": kind}) for kind in self.kinds)
 
     @property
@@ -176,7 +179,7 @@ class Part(NamedTuple):
 def split_by_statistic(
     method: str, able: Sequence[str], keep: Mapping[str, Sequence[Any]], d: int
 ) -> tuple[Part, ...]:
-    """Return the parts of a table of columns, by statistic.
+    """Return the attributes (columns) that keep each statistic in `keep`.
 
     Those under "covariance" may be lists of columns, each with its own covariance.
 
@@ -198,6 +201,7 @@ def split_by_statistic(
 
 
 def _require_each_once(columns: Sequence[Any], d: int) -> None:
+    """Refuse column numbers that are not each of 0..d-1 exactly once."""
     if not all(is_whole_number(j) and 0 <= j < d for j in columns):
         raise JobError(
             f"keep names columns that are none of the {d}.",
@@ -218,7 +222,7 @@ def standardise_response(
     n: int,
     weights: Floats | None = None,
 ) -> Floats | None:
-    """Return the response (n,) of the regression in `parts`, standardised, if any.
+    """Return the response (n,) of the regression in `parts` as z-scores, if any.
 
     By weights (n,), if records have some.
 
@@ -255,7 +259,7 @@ def standardise_response(
 def start_of(
     start: str | Floats | None, columns: Sequence[int], shape: tuple[int, int]
 ) -> str | Floats | None:
-    """Return the start of the program of some columns, from centroids of this shape.
+    """Return the start of the program of some columns: centroids, or a name.
 
     Raises
     ------
@@ -279,7 +283,7 @@ def combine_parts(
     combine: Callable[[Part, Floats, Labels], Aggregation],
     progress: Callable[[float], None] | None = None,
 ) -> Aggregation:
-    """Return what `combine` makes of the columns of each part of X (n, d)."""
+    """Return one aggregation of X (n, d) from a call of `combine` for each part."""
     centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
     solved: dict[tuple[int, ...], Certificate] = {}
     for done, part in enumerate(parts, start=1):

@@ -65,13 +65,13 @@ class OwnAggregator(UserFunction):
             return aggregate_by_attribute(aggregate, records, label)
         started = compile_time.now()
         result = self.run(records.copy(), label.copy(), progress=progress, **settings)
-        centroids = self._checked(result, int(label.max()) + 1, records.shape[1])
+        centroids = self._read_centroids(result, int(label.max()) + 1, records.shape[1])
         seconds = (compile_time.now() - started) / records.shape[1]
         certificates = self._certify_attributes(records, label, centroids, seconds)
         return Aggregation(centroids, label, self._add_claims(certificates, result))
 
-    def _checked(self, result: Any, m: int, d: int) -> F64:
-        """Return its centroids (m, d) as floats."""
+    def _read_centroids(self, result: Any, m: int, d: int) -> F64:
+        """Return the user function's centroids (m, d) as floats; refuse others."""
         values = result.centroids if isinstance(result, Aggregation) else result
         array = self.origin.run(np.array, values)
         try:
@@ -84,6 +84,7 @@ class OwnAggregator(UserFunction):
         return centroids
 
     def _explain_centroids(self, problem: str, m: int, d: int) -> JobError:
+        """Return the error for a result that is not centroids (m, d)."""
         return JobError(
             f"{self.origin.name} returns no centroids: {problem}",
             fix=f"return one number for each group and attribute, shape {(m, d)}.",
@@ -92,7 +93,7 @@ class OwnAggregator(UserFunction):
     def _certify_attributes(
         self, X: F64, labels: Labels, centroids: F64, seconds: float
     ) -> tuple[Certificate, ...]:
-        """Return the squared error of each attribute, and the least, that of means."""
+        """Return a certificate of squared error for each attribute."""
         scale = Scale.of(X)
         Z = scale.standardise(X)
         lost = ((Z - scale.standardise(centroids)[labels]) ** 2).sum(axis=0)
@@ -105,6 +106,7 @@ class OwnAggregator(UserFunction):
     def _certify_attribute(
         self, error: float, bound: float, seconds: float
     ) -> Certificate:
+        """Return a certificate of this squared error and lower bound."""
         size = choose_gap_size(error, VARIANCE)
         by = self.origin.name
         status = (
@@ -115,7 +117,7 @@ class OwnAggregator(UserFunction):
     def _add_claims(
         self, certificates: tuple[Certificate, ...], result: Any
     ) -> tuple[Certificate, ...]:
-        """Return certificates of ours with the bounds that it claims, if it does."""
+        """Return the certificates with the bounds that the user's result claims."""
         claimed = result.certificates if isinstance(result, Aggregation) else ()
         if len(claimed) != len(certificates):
             return certificates
@@ -152,15 +154,15 @@ class Aggregating(MethodSection):
 
     @field_validator("categories", mode="before")
     @classmethod
-    def _nearest(cls, section: Any) -> Any:
-        """Read an empty section as the default method."""
+    def _read_empty_section(cls, section: Any) -> Any:
+        """Read an empty section of categories as the default method."""
         return (
             {"method": next(iter(CATEGORY_AGGREGATORS))} if section == {} else section
         )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments of the method's function."""
+        """The keyword arguments for the method's function."""
         return {k: v for k, v in super().settings.items() if k != "categories"}
 
     @property
@@ -204,7 +206,7 @@ class Aggregator(Method):
 
 
 def _adopt_aggregator(thing: object, origin: Origin) -> Aggregator:
-    """Return the aggregation that a function of the user's is."""
+    """Return a user's function as an aggregation method."""
     return Aggregator(
         name=origin.name,
         when="an aggregation of your own",

@@ -27,7 +27,7 @@ FINEST = 1e12  # steps: beyond this number, floats cannot show whether it is who
 
 
 def find_step(x: Floats, lower: float = 0.0) -> float:
-    """Return the distance of possible values of an attribute x (n,), in its unit.
+    """Return the rounding step of the values of an attribute x (n,), in its unit.
 
     The largest of 1, 2 and 5 times a power of ten whose multiples contain nine in ten
     values, without zeros.  Or, if larger, the smallest gap between two values, provided
@@ -72,7 +72,7 @@ def _round_numbers(upper: float, lower: float) -> Iterator[float]:
 
 
 def _is_mostly_whole(times: Floats, counts: Labels) -> bool:
-    """Whether most of these multiples (u,) of a step are near whole numbers."""
+    """Whether most of the quotients value / step (u,) are near whole numbers."""
     if np.abs(times).max() > 2 * FINEST:
         return False
     near = np.abs(times - np.rint(times)) <= NEAR * np.minimum(np.abs(times), 1)
@@ -94,7 +94,7 @@ def with_margins(
     width: float | None = None,
     seed: int | None = None,
 ) -> Floats:
-    """Return distances to request (n, d): `delta`, each with a secret margin.
+    """Return distances to request (n, d): `delta`, each with a secret random margin.
 
     All records of a group share a margin, so that compatible demands remain compatible,
     unless they need values on opposite sides of them.  Pass the result as `delta` to
@@ -151,7 +151,7 @@ def with_margins(
 def find_step_in_deviations(
     x: Floats, spread: float, width: float | None = None
 ) -> float:
-    """Return the step of an attribute x (n,) in its standard deviations.
+    """Return the rounding step of an attribute x (n,) in standard deviations.
 
     Steps so fine that a margin of this width, by default the least one, spans enough of
     them are not searched.  The result is then `LEAST`; digits below it are not
@@ -166,7 +166,7 @@ def find_step_in_deviations(
 def draw_margins(
     labels: Labels, distances: Floats, width: float | None, secret: str, steps: Floats
 ) -> Floats:
-    """Return the margins (n, d) of requested distances (n, d), equal within each group.
+    """Return random margins (n, d) of requested distances, equal within each group.
 
     `steps` (d,) are the steps of attributes whose distances can be exact, in standard
     deviations; 0 for others.
@@ -194,7 +194,7 @@ def draw_margins(
 def compute_margin_widths(
     labels: Labels, distances: Floats, width: float | None, step: float
 ) -> Floats:
-    """Return the width of the margins of each group (m,), in standard deviations."""
+    """Return the largest margin of each group (m,), in standard deviations."""
     highest = np.zeros(int(labels.max()) + 1)
     if width is not None:
         return highest + width

@@ -61,31 +61,31 @@ class Shifting(SolverSection, Keeping):
 
     @property
     def draws_margins(self) -> bool:
-        """Whether each release draws secret margins, which change its objectives."""
+        """Whether each release adds secret random margins to requested distances."""
         return self.margin != 0
 
     @property
     def function(self) -> str:
-        """The name of the model that it is solved by."""
+        """The name of the optimisation model that it solves."""
         name: str = self.method
         return f"{name}_joint" if self.joint else name
 
     @property
     def joint(self) -> bool:
-        """Whether it has a program of several attributes at once."""
+        """Whether one program has several attributes, to keep their covariance."""
         return not {"covariance", "regression"}.isdisjoint(self.kinds)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments of its function, which takes distances with their margins."""
+        """The keyword arguments for the method's function, without `margin`."""
         return {name: v for name, v in super().settings.items() if name != "margin"}
 
     def acts(self, distances: Floats, importance: Floats) -> Bool:
-        """Return which wishes (n, d) make a difference at all."""
+        """Return a mask (n, d) of the requests that can change the result."""
         return np.asarray((distances > 0) & (importance > 0))
 
     def exact(self, distances: Floats, importance: Floats) -> Bool:
-        """Return which wishes (n, d) a published value may meet (nearly) exactly."""
+        """Return a mask (n, d) of the requests that values may meet nearly exactly."""
         return self.acts(distances, importance)
 
 
@@ -98,11 +98,11 @@ class Squared(Shifting):
     seed: StrictInt | None = Field(default=None, ge=0)
 
     def acts(self, distances: Floats, importance: Floats) -> Bool:
-        """Demands act, and with alpha all others."""
+        """Return a mask (n, d) of the requests that can change the result."""
         acts = (importance == 1) | (self.alpha > 0)
         return np.asarray(acts & (self.two_sided | (distances > 0)))
 
     def exact(self, distances: Floats, importance: Floats) -> Bool:
-        """Those that insist, and with much alpha all that act."""
+        """Return a mask (n, d) of the requests that values may meet nearly exactly."""
         acts = self.acts(distances, importance)
         return acts & (importance > INSISTS) if self.alpha <= DECIDES else acts

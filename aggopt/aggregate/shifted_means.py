@@ -56,7 +56,7 @@ class ShiftOptions:
 
     @property
     def limit(self) -> float | None:
-        """The seconds that hold."""
+        """The time limit in seconds, by default that of the solver; None for none."""
         endless = self.solver.is_global and self.solver.language is not None
         return LONGEST if self.time_limit is None and endless else self.time_limit
 
@@ -78,7 +78,7 @@ class ShiftOptions:
 
 
 def require_real(value: object, name: str) -> None:
-    """Refuse a value that is not a real number."""
+    """Refuse a setting's value that is not a real number."""
     if not is_number(value):
         raise JobError(f"{name} = {value!r}.", fix="pass a number.")
 
@@ -91,7 +91,7 @@ def shift_means(
     shift_options: ShiftOptions,
     progress: Callable[[float], None] | None,
 ) -> list[tuple[Floats, Certificate]]:
-    """Return the centroids (m_j,) of each attribute by `model`, and their certificate.
+    """Return the centroids (m_j,) and the certificate of each attribute, by `model`.
 
     They are standardised; `stated(j)` states attribute j's data.
     """
@@ -115,6 +115,7 @@ def shift_means(
 
 
 def _build_data(stated: Callable[[int], Any], j: int) -> Any:
+    """Return the model's data of attribute j; errors name the column."""
     with naming(f"Column {j}"):
         return stated(j)
 
@@ -122,7 +123,7 @@ def _build_data(stated: Callable[[int], Any], j: int) -> Any:
 def _split_start(
     start: str | Floats | None, scale: Scale, counts: Sequence[int]
 ) -> list[Any]:
-    """Return the start of each attribute, standardised if it is centroids."""
+    """Return each attribute's start; centroids (m, d) are standardised and split."""
     if start is None or isinstance(start, str):
         return [start] * len(counts)
     shape = max(counts), len(counts)
@@ -139,7 +140,7 @@ def _split_start(
 
 
 def _keep_constant(count: int) -> tuple[Floats, Certificate]:
-    """Return a constant attribute unchanged, with its certificate."""
+    """Return `count` zeros, the z-scores of a constant attribute, and a certificate."""
     nothing = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
     return np.zeros(count), nothing
 
@@ -147,7 +148,7 @@ def _keep_constant(count: int) -> tuple[Floats, Certificate]:
 def solve_shift(
     model: Model, data: Any, options: ShiftOptions
 ) -> tuple[Floats, Certificate]:
-    """Return the centroids that one program's solver found, and its certificate.
+    """Return the best centroids of one program, standardised, and the certificate.
 
     If it found none that may be published, return `data.renormalised`.
     """
@@ -180,7 +181,7 @@ def solve_shift(
         if abs(objective) >= 1
         else choose_gap_size(objective, _choose_unit(model, data))
     )
-    bound = _bound(bounds, objective, size) if status.usable else None
+    bound = _choose_bound(bounds, objective, size) if status.usable else None
     is_shown = bound is not None and is_gap_closed(objective, bound, size)
     if status is Status.OPTIMAL and not is_shown:
         status = Status.UNPROVEN  # it was content with less, or with another point
@@ -202,7 +203,7 @@ def solve_shift(
 
 
 def _choose_unit(model: Model, data: Any) -> float:
-    """Return the cost of a record without any request, at most its variance, 1.
+    """Return the model's cost per record of plain centroids, at most 1 (a variance).
 
     Weights of the objective may make it tiny, and its optimum may be 0.  Up to this
     size a gap is relative to it.
@@ -213,13 +214,13 @@ def _choose_unit(model: Model, data: Any) -> float:
 
 
 def _iter_given_starts(options: ShiftOptions) -> Iterator[Answer]:
-    """Yield the centroids that were given to set out from, as a point like others."""
+    """Yield centroids that the caller gave as the start, as a solver's answer."""
     if isinstance(options.start, np.ndarray):
         yield Answer(options.start, Status.KEPT, None, options.solver.name, 0.0)
 
 
 def _sum_separate_bounds(data: Any) -> float | None:
-    """Return the sum of the bounds of separate attributes, for a bounded program.
+    """Return the sum of the attributes' separate bounds, for a joint program.
 
     The solvers of this program are local and prove nothing.
     """
@@ -230,10 +231,10 @@ def _sum_separate_bounds(data: Any) -> float | None:
     return sum(known_bounds) if len(known_bounds) == len(bounds) else None
 
 
-def _bound(
+def _choose_bound(
     bounds: Sequence[float | None], objective: float, size: float | None
 ) -> float | None:
-    """Return the best bound; none that this very objective shows to be false.
+    """Return the largest lower bound that this objective does not contradict.
 
     One that is above it by no more than the rounding of either is the objective.
     """
@@ -245,7 +246,7 @@ def _bound(
 def _choose_best_claim(
     answers: Sequence[Answer], objective: float, size: float | None
 ) -> Claim | None:
-    """Return the best bound that code of the user's claims, if this may be true."""
+    """Return the best bound that user code claims, if the objective permits it."""
     claims = (a.claimed for a in answers if a.claimed is not None)
     possible = (
         c
@@ -256,7 +257,7 @@ def _choose_best_claim(
 
 
 def _describe_failure(statuses: set[Status]) -> Status:
-    """Return how solves ended that left no point to publish."""
+    """Return the status of a solve without centroids, from those of its answers."""
     if Status.INFEASIBLE in statuses:
         return Status.INFEASIBLE
     if Status.UNANSWERED in statuses:
@@ -283,7 +284,7 @@ def _iter_answers(
 
 
 def _move_to_bounds(data: Any, answer: Answer) -> Answer:
-    """Return an answer with values moved to a bound that they miss by a tolerance."""
+    """Return an answer with centroids clipped to bounds that they barely miss."""
     if not data.bounded or answer.reading is None:
         return answer
     inside = move_to_bounds(answer.reading, data.lower, data.upper)
@@ -291,7 +292,7 @@ def _move_to_bounds(data: Any, answer: Answer) -> Answer:
 
 
 def _evaluate_point(model: Model, data: Any, answer: Answer) -> float | None:
-    """Return the objective of a point that may be published, else None.
+    """Return the objective of an answer that may be published, else None.
 
     One that is infeasible may not be, nor one that was cut short and is worse than
     the renormalised means.
@@ -309,7 +310,7 @@ def _evaluate_point(model: Model, data: Any, answer: Answer) -> float | None:
 
 
 def _iter_starts(model: Model, data: Any, options: ShiftOptions) -> Iterator[Floats]:
-    """Yield the centroids that a solver sets out from, each (m,)."""
+    """Yield the initial centroids (m,) of each solver run."""
     if isinstance(options.start, np.ndarray):
         yield options.start
     elif options.start == "lagrangian":
@@ -324,7 +325,7 @@ def _iter_starts(model: Model, data: Any, options: ShiftOptions) -> Iterator[Flo
 
 
 def _solve_lagrangian(model: Model, data: Any) -> Floats:
-    """Return the centroids of the Lagrangian method: of all attributes, by each."""
+    """Return the centroids of the Lagrangian method, per attribute if joint."""
     if isinstance(data, JointWishes):
         return stack_optima(data, solve_separately(data))
     best = run_solver(

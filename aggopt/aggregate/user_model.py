@@ -66,14 +66,14 @@ class Judged:
 
     @property
     def fit(self) -> bool:
-        """Whether they may be published."""
+        """Whether the centroids satisfy all constraints and have a finite cost."""
         return self.violation <= FEASIBLE and isfinite(self.cost)
 
 
 def solve_user_model(
     model: OwnModel, data: Any, options: OwnOptions
 ) -> tuple[Floats, Certificate]:
-    """Return the centroids (m,) that a solver found, judged, and their certificate.
+    """Return the centroids (m,) of a user's model, by a solver, and a certificate.
 
     If it found none that may be published: after a limit the model's fallback, if that
     may be published; else the group means, and a status that is not usable.  The start
@@ -132,7 +132,7 @@ def _iter_reference_costs(
 def certify_centroids(
     model: OwnModel, answer: Answer, status: Status, best: Judged, size: float | None
 ) -> Certificate:
-    """Return the certificate of judged centroids.
+    """Return the certificate of centroids judged by the user's model.
 
     Their gap is relative to `size`, or to their cost if it is None.
     """
@@ -165,14 +165,14 @@ def certify_centroids(
 
 
 def _limit_bound(bound: float | None, cost: float, size: float | None) -> float | None:
-    """Return a bound that a cost does not show to be false, no higher than the cost."""
+    """Return the bound, at most the cost; None if the cost contradicts it."""
     if bound is None or not (bound <= cost or is_gap_closed(cost, bound, size)):
         return None
     return min(bound, cost)
 
 
 def judge_reading(model: OwnModel, data: Any, reading: Any) -> Judged:
-    """Return centroids judged by the model, for any solver.
+    """Return a solver's centroids, with cost and violation by the user's model.
 
     Raises
     ------
@@ -188,6 +188,7 @@ def judge_reading(model: OwnModel, data: Any, reading: Any) -> Judged:
 
 
 def _read_centroids(model: OwnModel, result: Any, m: int) -> Floats:
+    """Return a result as finite centroids (m,); refuse other shapes and types."""
     array = model.origin.run(np.array, result)
     numbers = array.dtype.kind in "biuf"
     c = array.astype(np.float64) if numbers else np.empty(0)
@@ -287,7 +288,7 @@ def by_model(
     make_native_options(chosen, time_limit, options)  # refuses unsupported options
     solve_options = OwnOptions(chosen, None, time_limit, options or {})
     counts = [int(get_column(label, j).max()) + 1 for j in range(Z.shape[1])]
-    starts = _iter_starts(read_start(start, label), scale, counts)
+    starts = _split_start(read_start(start, label), scale, counts)
     solved: list[tuple[Floats, Certificate]] = []
     for j, constant in enumerate(scale.constant):
         if constant:
@@ -309,7 +310,7 @@ def by_model(
 
 
 def load_user_model(name_or_model: object) -> OwnModel:
-    """Return the model of the user's that is named, or an object as one.
+    """Return a user's model, from its name or an object; refuse a built-in model.
 
     Raises
     ------
@@ -331,7 +332,7 @@ def load_user_model(name_or_model: object) -> OwnModel:
 
 
 def _check_settings(model: OwnModel, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings, completed by defaults; refuse unknown ones.
+    """Return a model's settings, completed by defaults; refuse unknown ones.
 
     The type of an array is the type of its entries.
     """
@@ -343,7 +344,7 @@ def _check_settings(model: OwnModel, settings: Mapping[str, Any]) -> dict[str, A
 def _iter_attribute_settings(
     settings: Mapping[str, Any], shape: tuple[int, int]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the settings of each attribute: of an array of all, its own."""
+    """Yield the settings of each attribute: its own entry of an array for all."""
     for j in range(shape[1]):
         yield {
             name: value[..., j]
@@ -353,10 +354,10 @@ def _iter_attribute_settings(
         }
 
 
-def _iter_starts(
+def _split_start(
     start: Any, scale: Scale, counts: Sequence[int]
 ) -> Sequence[Floats | None]:
-    """Return the start of each attribute (m_j,), standardised."""
+    """Return the starting centroids (m_j,) of each attribute, standardised."""
     if start is None:
         return [None] * len(counts)
     shape = max(counts), len(counts)
@@ -377,7 +378,7 @@ def _iter_starts(
 def choose_model_solver(
     model: OwnModel, settings: Mapping[str, Any], solver: object
 ) -> Solver:
-    """Return the solver that is named of a model with these settings, or the first."""
+    """Return the named solver for a user's model, or the first that is suitable."""
     kind = model.find_kind(settings)
     return choose_solver(solver, model.name, kind, language=model.languages)
 
@@ -387,7 +388,7 @@ def _find_problem_class(
     columns: Sequence[tuple[Any, Any, Mapping[str, Any]]],
     constant: Bool,
 ) -> str:
-    """Return the class of a function's problem for the first attribute that varies."""
+    """Return the problem class ("LP", ...) of the first attribute that varies."""
     for (x, labels, column_settings), is_constant in zip(
         columns, constant, strict=True
     ):
@@ -414,12 +415,12 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
 
     @property
     def program(self) -> OwnModel:
-        """The model, which `load_contents` has loaded."""
+        """The user's model, loaded when first used."""
         return self.load_contents()._own  # type: ignore[return-value]
 
     @property
     def own(self) -> Aggregator | None:
-        """The aggregation by the model, once that is loaded."""
+        """The user's model as an aggregation method; None before it is loaded."""
         if self._own is None:
             return None
         return Aggregator(
@@ -434,7 +435,7 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments of `by_model`, the model's own among them."""
+        """The keyword arguments for `by_model`, including the model's own."""
         solver_settings = {
             name: getattr(self, name) for name in SolverSection.model_fields
         }
@@ -443,7 +444,8 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _adopt_named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+    def _read_section(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        """Read a section of a job, whose `model` may be a name or an object."""
         if not isinstance(section, Mapping):
             return read(section)
         settings = split_settings(cls, section)
@@ -453,7 +455,7 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
         return read({**settings, "model": model.name})._with_adopted(model)
 
     def load_contents(self) -> Self:
-        """Return it with its model loaded and the settings checked; raises as loading.
+        """Return the section with its model loaded and the settings checked.
 
         Raises
         ------
@@ -467,6 +469,7 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
         )
 
     def _with_adopted(self, model: OwnModel) -> Self:
+        """Return a copy of the section with this model and its settings."""
         arguments = self.check_arguments(model.takes)
         section = self.model_copy(update={"model": model.name, "arguments": arguments})
         section._own = model

@@ -49,7 +49,7 @@ class CategoryProofs:
     def of(
         cls, config: BlockState, programs: Sequence[Certificate]
     ) -> "CategoryProofs":
-        """Return the sums over all blocks, in their order."""
+        """Return the sums over the groups of all blocks, added in their order."""
         width = len(config.categories)
         if not width:
             none = np.zeros(0, np.int64)
@@ -70,26 +70,28 @@ class CategoryProofs:
         )
 
     def certificates(self) -> dict[str, Certificate]:
-        """Return one for each category: no choice for these groups loses less."""
+        """Return the certificate of each category's choice, by attribute name."""
         names = self.config.categories
         if self.programs:
             return dict(zip(names, self.programs, strict=True))
-        return {name: _make_exact_certificate(self._distance(name)) for name in names}
+        return {
+            name: _make_exact_certificate(self._sum_distances(name)) for name in names
+        }
 
     def lost(self) -> float:
-        """Return the loss of one record in all categories, which weigh alike."""
+        """Return the mean loss of a record, summed over all categories."""
         with_counts = zip(self.config.levels.items(), self.there.tolist(), strict=True)
         lost = 0.0
         for (name, levels), count in with_counts:
-            lost += levels.weight / levels.asked * self._distance(name) / count
+            lost += levels.weight / levels.asked * self._sum_distances(name) / count
         return lost
 
     def varying(self) -> int:
-        """Return the number of categories with several levels, which can lose."""
+        """Return the number of categories with several levels."""
         return sum(level.weight > 0 for level in self.config.levels.values())
 
     def notes(self) -> Iterator[str]:
-        """Yield notes on trees, ties and roots."""
+        """Yield the texts of notes on trees, ties and rare categories."""
         for place, (name, levels) in enumerate(self.config.levels.items()):
             released = self.counts[place]
             if levels.note:
@@ -99,7 +101,7 @@ class CategoryProofs:
                     name,
                     tied,
                     sum(self.config.counts),
-                    self._differ(place),
+                    self._count_differing(place),
                     weighted=self.config.mean_weight is not None,
                     by_block=True,
                 )
@@ -110,22 +112,23 @@ class CategoryProofs:
             if get_publishable_nodes(self.config.job, name) != "leaf":
                 yield from describe_root(name, int(released[-1]), int(released.sum()))
 
-    def _differ(self, place: int) -> float:
-        """Return by how many records, of mean weight, counts differ from before."""
+    def _count_differing(self, place: int) -> float:
+        """Return the number of records by which published counts differ."""
         levels = self.config.levels[self.config.categories[place]]
         before = np.zeros(len(levels.domain.nodes))
         before[: levels.domain.m] = levels.shares * self.whole[place]
         away = np.abs(self.weights[place] - before).sum()
         return float(away * self._factor[place])
 
-    def _distance(self, name: str) -> float:
-        """Return the total distance in a category, by weights of the mean 1."""
+    def _sum_distances(self, name: str) -> float:
+        """Return the total distance of records from their published category."""
         place = self.config.categories.index(name)
         apart = float(self.apart[place] * self._factor[place])
         return apart / self.config.levels[name].domain.unit
 
     @property
     def _factor(self) -> F64:
+        """Factor (c,) of each category that gives its records the mean weight 1."""
         return np.asarray(self.there / self.whole)
 
 
@@ -142,7 +145,7 @@ class FolderCertificates:
 
     @cached_property
     def partition(self) -> Certificate:
-        """Of the groups: their squared error; a search in blocks proves no bound."""
+        """The certificate of the groups: squared error, without a bound."""
         return Certificate(
             Status.LOCAL,
             self.groups.within,
@@ -153,9 +156,9 @@ class FolderCertificates:
         )
 
     def attributes(self) -> dict[str, Certificate]:
-        """Return one for each attribute, in order; of a covariance one of all."""
+        """Return the certificates of all attributes, by name, in order."""
         names = self.config.job.roles.quasi_identifier
-        certificates = self._numbers() | self.categories.certificates()
+        certificates = self._certify_numbers() | self.categories.certificates()
         first = names.index(self.config.numbers[0]) if self.config.numbers else 0
         places = {name: place for place, name in enumerate(names)}
         ordered = sorted(certificates, key=lambda name: places.get(name, first))
@@ -163,7 +166,7 @@ class FolderCertificates:
 
     @property
     def losses(self) -> dict[str, float]:
-        """Losses in percent of the variance, over the values that are present, by name.
+        """Information losses by name, in percent of the variance.
 
         Each attribute has equal weight, independent of the job, as in memory.  Numbers
         and categories have losses of their own, as far as they vary.
@@ -179,8 +182,8 @@ class FolderCertificates:
             lost[LOSS_OF_CATEGORIES] = 100 * categories / counts[1]
         return lost
 
-    def _numbers(self) -> dict[str, Certificate]:
-        """Return one for each number; of a covariance one of all."""
+    def _certify_numbers(self) -> dict[str, Certificate]:
+        """Return the certificates of the numeric attributes, by name."""
         names = self.config.numbers
         aggregation = self.config.job.aggregation
         kept_values = self.config.kept_values
@@ -197,13 +200,13 @@ class FolderCertificates:
             ended = zip(names, self.shifts, strict=True)
             return {name: _certify_shift(end, missed) for name, end in ended}
         if keep == "covariance":
-            return {", ".join(names): self._covariance(missed)}
+            return {", ".join(names): self._certify_covariance(missed)}
         sse = self.figures.exact
         costs = sse if kept_values is None else kept_values.costs(sse, 2)
-        return _certify_exact(names, costs, missed) | self._drawn_in(missed)
+        return _certify_exact(names, costs, missed) | self._certify_bounded(missed)
 
-    def _drawn_in(self, missed: float) -> dict[str, Certificate]:
-        """Return the certificates of numbers whose stretched means left their bounds.
+    def _certify_bounded(self, missed: float) -> dict[str, Certificate]:
+        """Return the certificates of stretched means that left their bounds.
 
         The objective of their program is the loss beyond that of the means.
         """
@@ -220,8 +223,8 @@ class FolderCertificates:
                 ).certificate(missed)
         return result
 
-    def _covariance(self, missed: float) -> Certificate:
-        """Return that of centroids that keep the covariance."""
+    def _certify_covariance(self, missed: float) -> Certificate:
+        """Return the certificate of centroids that keep the covariance."""
         return certify_covariance(
             float(self.figures.exact.sum()),
             self.groups.prove_covariance(),
@@ -232,12 +235,14 @@ class FolderCertificates:
 
 
 def _certify_shift(end: ShiftEnd | None, missed: float) -> Certificate:
+    """Return the certificate of a shifted attribute; None if it is constant."""
     return CONSTANT if end is None else end.certificate(missed)
 
 
 def _certify_exact(
     names: Sequence[str], costs: Floats, missed: float
 ) -> dict[str, Certificate]:
+    """Return optimal certificates with these costs, by attribute name."""
     return {
         name: Certificate(Status.OPTIMAL, cost, cost, missed, "closed form", 0.0)
         for name, cost in zip(names, costs.tolist(), strict=True)
@@ -252,4 +257,5 @@ GROUPS = "groups"  # its certificate follows the certificates of attributes
 
 
 def _make_exact_certificate(distance: float) -> Certificate:
+    """Return the certificate of an optimal total distance."""
     return Certificate(Status.OPTIMAL, distance, distance, 0.0, "closed form", 0.0)

@@ -29,7 +29,7 @@ COMMA = ","
 
 
 def find_other_point(decimal: str) -> str:
-    """Return the decimal point that another one is not."""
+    """Return the decimal point other than `decimal`: comma for point, and back."""
     return COMMA if decimal == POINT else POINT
 
 
@@ -92,10 +92,11 @@ class ConversionSummary:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What may be other than was meant."""
-        return tuple(self._notes())
+        """Notes on columns whose inferred type may be wrong, as texts."""
+        return tuple(self._iter_notes())
 
-    def _notes(self) -> Iterator[str]:
+    def _iter_notes(self) -> Iterator[str]:
+        """Yield the text of a note on each column of doubtful type."""
         for column in self.columns:
             present = self.records - column.missing
             if column.other_point:
@@ -130,7 +131,7 @@ class ConversionSummary:
                 )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+        """Return the summary as plain values, ready for JSON."""
         return {**asdict(self), "path": str(self.path), "notes": list(self.notes)}
 
     def __str__(self) -> str:
@@ -174,7 +175,7 @@ class ColumnText:
 
     @classmethod
     def of(cls, column: pa.ChunkedArray, input_section: Input) -> "ColumnText":
-        """Return the spelling of a column of text."""
+        """Return the spelling of the entries of a text column."""
         spelling = parse_text.Spelling.of(column, input_section)
         trimmed = pc.utf8_trim_whitespace(column)
         is_blank = parse_text.strip_blanks(column).drop_null()
@@ -207,18 +208,18 @@ class ColumnText:
 
     @property
     def type(self) -> pa.DataType:
-        """Type of all entries: numbers or truth values, if these keep each spelling."""
+        """Type of the column; text if numbers would not preserve the spelling."""
         return self.spelling.type if self.comes_back else pa.string()
 
     @property
     def type_as_it_is(self) -> pa.DataType:
-        """Type of a column published unchanged: blanks and missing words count too."""
+        """Type of a column that is published unchanged."""
         same = self.bare and len(self.missing) < 2
         return self.type if same else pa.string()
 
     @property
     def comes_back(self) -> bool:
-        """Whether each entry can be recovered from its parsed value."""
+        """Whether the text of each entry can be recovered from its parsed value."""
         spelling = self.spelling
         if spelling.mixed or not spelling.present:
             return True
@@ -228,7 +229,7 @@ class ColumnText:
 
 
 def _count_other_point(entries: pa.ChunkedArray, input_section: Input) -> int:
-    """Return how many entries have the other decimal point, and are numbers by it."""
+    """Return the number of entries that are numbers by the other decimal point."""
     other = input_section.model_copy(
         update={"decimal": find_other_point(input_section.decimal)}
     )
@@ -237,6 +238,7 @@ def _count_other_point(entries: pa.ChunkedArray, input_section: Input) -> int:
 
 
 def _is_all(which: pa.ChunkedArray) -> bool:
+    """Whether all entries of a column of booleans are true."""
     return bool(pc.all(which, min_count=0).as_py())
 
 
@@ -264,13 +266,13 @@ class ColumnPlan:
     as_it_is: bool
 
     def read(self, column: pa.ChunkedArray, input_section: Input) -> pa.ChunkedArray:
-        """Return parsed entries of the column, null for missing values."""
+        """Return the column parsed to its type, null for missing values."""
         if self._is_text and self.as_it_is:
             return column
         return self.found.spelling.read(column, self.type, input_section)
 
     def became(self, records: int) -> ConvertedColumn:
-        """Return the summary of the column for this number of records."""
+        """Return the summary of the converted column of this number of records."""
         spelling = self.found.spelling
         text = self._is_text
         among = 0 < spelling.mixed < spelling.present
@@ -287,13 +289,14 @@ class ColumnPlan:
 
     @property
     def _is_text(self) -> bool:
+        """Whether the column is stored as text."""
         return bool(pa.types.is_string(self.type))
 
 
 def plan_columns(
     columns_by_name: Mapping[str, ColumnText], job: Job | None, numbers: Collection[str]
 ) -> list[ColumnPlan]:
-    """Return the plan of each column, declared by the job or the caller, else inferred.
+    """Return the planned type of each column: declared by job or caller, or inferred.
 
     Raises
     ------
@@ -321,7 +324,7 @@ def plan_columns(
 def _list_declared_types(
     columns_by_name: Mapping[str, ColumnText], job: Job | None, numbers: Collection[str]
 ) -> dict[str, pa.DataType]:
-    """Return the types that the job or the caller decides."""
+    """Return the types of columns that the job or the caller declares, by name."""
     unknown = [name for name in numbers if name not in columns_by_name]
     if unknown:
         raise TableError(
@@ -348,6 +351,7 @@ def _list_declared_types(
 def _list_spelled_numbers(
     columns_by_name: Mapping[str, ColumnText], names: Collection[str]
 ) -> dict[str, parse_text.Spelling]:
+    """Return the number spelling of the named columns, by name."""
     return {
         name: text.spelling for name, text in columns_by_name.items() if name in names
     }

@@ -61,7 +61,7 @@ class CsvParts:
     def of(
         cls, paths: Sequence[Path], input_section: Input, on_progress: Progress
     ) -> "CsvParts":
-        """Return the files, which must follow the CSV rules and have one header.
+        """Return the validated CSV files, which must have one common header.
 
         Raises
         ------
@@ -92,11 +92,11 @@ class CsvParts:
 
     @property
     def records(self) -> int:
-        """How many there are."""
+        """Number of records of all files."""
         return sum(shape.records for shape in self.shapes)
 
     def blocks(self, on_progress: Progress, step: str = "write") -> Iterator[pa.Table]:
-        """Yield the records as text, in blocks; raises as `in_blocks`."""
+        """Yield the records of all files as tables of text, block by block."""
         done = 0
         files = zip(self.paths, self.shapes, self.partitions, strict=True)
         for path, shape, partition in files:
@@ -108,7 +108,7 @@ class CsvParts:
     def spelled(
         self, ways: Sequence[Input], on_progress: Progress
     ) -> list[dict[str, ColumnText]]:
-        """Return the spelling of each column, for each of several number formats."""
+        """Return the spelling of each column by name, for each number format."""
         result = [dict.fromkeys(self.names, ColumnText()) for _ in ways]
         for block in self.blocks(on_progress, "types"):
             for spelled, way in zip(result, ways, strict=True):
@@ -219,7 +219,7 @@ def _find_csv_dialect(
     multiline: bool,
     encoding: str,
 ) -> Input:
-    """Return the format of the files; the decimal point may be provisional."""
+    """Return the CSV format of the files; the decimal point may be provisional."""
     if job is None:
         cut = separator or find_separator(first)
         dialect = make_input_section(cut, decimal or POINT, encoding)
@@ -238,7 +238,7 @@ def _find_csv_dialect(
 def _read_spelling(
     parts: CsvParts, points: Sequence[str], on_progress: Progress
 ) -> tuple[Input, dict[str, ColumnText]]:
-    """Return the spelling of columns, by the decimal point with more numbers."""
+    """Return the format with the decimal point of more numbers, and the spelling."""
     ways = [parts.how.model_copy(update={"decimal": point}) for point in points]
     spellings = zip(ways, parts.spelled(ways, on_progress), strict=True)
     return max(
@@ -250,13 +250,14 @@ def _read_spelling(
 def _convert_block(
     block: pa.Table, columns: Sequence[ColumnPlan], how: Input
 ) -> pa.Table:
+    """Return a block of text records with its columns parsed."""
     return pa.table(
         {column.name: column.read(block[column.name], how) for column in columns}
     )
 
 
 def _batch_blocks(blocks: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Yield consecutive blocks together, as many as a row group has bytes."""
+    """Yield blocks joined to tables of at least `GROUP` bytes."""
     waiting: list[pa.Table] = []
     size = 0
     for block in blocks:
@@ -273,7 +274,7 @@ def _batch_blocks(blocks: Iterator[pa.Table]) -> Iterator[pa.Table]:
 def _write_parts(
     groups: Iterator[pa.Table], schema: pa.Schema, folder: Path
 ) -> Iterator[str]:
-    """Write the groups into files of about this many records; yield their names."""
+    """Write tables to Parquet files of about `PART` records; yield file names."""
     for number, first in enumerate(groups):
         file = folder / f"part-{number:05d}.parquet"
         write_atomically(file, partial(_write_part, chain([first], groups), schema))
@@ -281,7 +282,7 @@ def _write_parts(
 
 
 def _write_part(groups: Iterator[pa.Table], schema: pa.Schema, to: Path) -> None:
-    """Write groups to a file, until it has enough records."""
+    """Write tables to one Parquet file, until it has `PART` records."""
     records = 0
     with pq.ParquetWriter(to, schema) as file:
         for group in groups:
@@ -294,7 +295,7 @@ def _write_part(groups: Iterator[pa.Table], schema: pa.Schema, to: Path) -> None
 def _read_partitions(
     paths: Sequence[Path], names: Sequence[str]
 ) -> tuple[Mapping[str, str], ...]:
-    """Return the columns in the names of the folders of each file, all alike.
+    """Return columns and values in each file's folder names (region=01).
 
     Raises
     ------
@@ -321,7 +322,7 @@ def _read_partitions(
 
 
 def _append_partition(block: pa.Table, partition: Mapping[str, str]) -> pa.Table:
-    """Return records with the columns of their folders, empty for missing values."""
+    """Return records with the columns of their folder names as last columns."""
     for name, value in partition.items():
         entries = ["" if value == MISSING else value] * len(block)
         block = block.append_column(name, pa.array(entries, pa.string()))
@@ -329,6 +330,7 @@ def _append_partition(block: pa.Table, partition: Mapping[str, str]) -> pa.Table
 
 
 def _read_shape(path: Path, input_section: Input) -> CsvShape:
+    """Return the header and the number of records of a CSV file."""
     regular_files.require_regular(path)
     try:
         return read_csv_shape(path, input_section)

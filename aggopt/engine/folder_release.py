@@ -70,7 +70,7 @@ class FolderRelease:
         originals: str | Path | None = None,
         overwrite: bool = False,
     ) -> Path:
-        """Write the report of the release for the public; return its path.
+        """Write the public HTML report of the release; return its path.
 
         It is one page of HTML, counted in the current files, which are all read
         into memory.  With the `originals`, the folder or the pattern that was masked,
@@ -98,7 +98,7 @@ class FolderRelease:
         return "\n\n".join([str(self.audit), solved, f"In {self.path}."])
 
     def _repr_html_(self) -> str:
-        """Return verdict, certificates and notes for a notebook."""
+        """Return verdict, certificates and notes as HTML for a notebook."""
         return html.render_html_section(
             "Release",
             html.render_html_seal(self.audit.seal.state, self.audit.seal.heading),
@@ -115,7 +115,7 @@ def make_folder_release(
     files: list[dict[str, Any]],
     folders: tuple[Path, Path],
 ) -> FolderRelease:
-    """Return the release whose `folders`, public and private, are about to appear."""
+    """Return the release object, with manifest, before its folders are renamed."""
     measures = {
         **proofs.losses,
         "highest risk": 1 / audit.combination,
@@ -154,7 +154,7 @@ def make_folder_release(
 def _list_notes(
     proofs: FolderCertificates, audit: Audit, config: BlockState
 ) -> tuple[str, ...]:
-    """Return the notes of the release."""
+    """Return the texts of all notes on the release."""
     strata = None if config.strata is None else load_state(config.strata)
     return (
         *audit.disclosures,
@@ -171,7 +171,7 @@ def _list_notes(
 
 
 def _describe_blocks(config: BlockState, n: int) -> str:
-    """Return the description of the blocks within which groups were searched."""
+    """Return the text on the number and size of the blocks of n records."""
     blocks = len(config.blocks)
     block_size = n // blocks
     return (
@@ -180,7 +180,7 @@ def _describe_blocks(config: BlockState, n: int) -> str:
 
 
 def _describe_missing(audit: Audit) -> tuple[str, ...]:
-    """Return the notes on missing values."""
+    """Return the texts of notes on missing values."""
     if audit.missing is None:
         return ()
     text = "Information loss is that of the values that are there and published."
@@ -189,7 +189,7 @@ def _describe_missing(audit: Audit) -> tuple[str, ...]:
 
 
 def _describe_margins(job: Job) -> tuple[str, ...]:
-    """Return the notes on the distances that records request."""
+    """Return the text of a note on secret margins, if distances are requested."""
     aggregation = job.aggregation
     if not isinstance(aggregation, P3m):
         return ()
@@ -197,7 +197,7 @@ def _describe_margins(job: Job) -> tuple[str, ...]:
 
 
 def write_manifest(private: Path, stated: dict[str, Any]) -> None:
-    """Write a manifest and its digest into the private folder of a release."""
+    """Write manifest and digest into the private folder of a release."""
     to = private / MANIFEST
     write_atomically(to, partial(write_json, stated=stated))
     line = f"{compute_sha256(to)}  {MANIFEST}\n"

@@ -38,7 +38,7 @@ WITHOUT_READING = (
 def find_release(
     original: Path, released: Path, *, same_order: bool, private: Path | None
 ) -> ReleaseSource:
-    """Return where a release and its original are read: from files, or from folders."""
+    """Return the source that reads a release and its original: files or folders."""
     if is_folder_or_pattern(original) or is_folder_or_pattern(released):
         return TwoFolders(original, released, same_order, private)
     return TwoFiles(original, released, same_order, private)
@@ -50,7 +50,7 @@ def read_whole(
     input_section: Input,
     attributes: Mapping[str, AttributeSection],
 ) -> pa.Table:
-    """Return all records of a folder of Parquet files as one table; or those of a file.
+    """Return all records of a file, or of a folder of Parquet files, as one table.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def read_whole(
 
 
 def read_original(path: Path, job: Job) -> pa.Table | Path:
-    """Return all records of a folder; the path of a file, which is read later."""
+    """Return all records of a folder as one table; the path unchanged if a file."""
     if not is_folder_or_pattern(path):
         return path
     require_memory(*_estimate_reading(path, copies=RISK_COPIES), WITHOUT_READING)
@@ -73,7 +73,7 @@ def read_original(path: Path, job: Job) -> pa.Table | Path:
 
 
 def _estimate_reading(*paths: Path, copies: int) -> tuple[int, str]:
-    """Return the bytes of records of folders in so many copies, and their purpose."""
+    """Return the bytes needed to read these folders, and a text of the purpose."""
     size = 0
     for path in filter(is_folder_or_pattern, paths):
         for file in {piece.path for piece in InputFolder.of(path).pieces}:
@@ -97,26 +97,28 @@ class TwoFolders:
 
     @property
     def _folder(self) -> Path:
-        """The folder of the released files, if a pattern names them, too."""
+        """The folder of the released files, also if a pattern names them."""
         return self.released if self.released.is_dir() else self.released.parent
 
     @property
     def _key_folder(self) -> Path:
+        """The private folder of the release, which has keys and manifest."""
         return self.private or make_private_path(self._folder)
 
     @property
     def _manifest(self) -> Path:
+        """Path of the manifest of the release."""
         return self._key_folder / output_folders.MANIFEST
 
     def tables(self, job: Job) -> tuple[Table, Table]:
-        """Return the original and the release, each in its own order.
+        """Return the original and the released table, each in its own order.
 
         Raises
         ------
         TableError, InfeasibleInputError
             They are exchanged, do not fit memory, or cannot be read.
         """
-        self._require_turn()
+        self._require_not_swapped()
         needs = _estimate_reading(self.original, self.released, copies=COPIES)
         require_memory(*needs, WITHOUT_READING)
         column = None
@@ -125,7 +127,7 @@ class TwoFolders:
         return read_pair(self.original, self.released, job, column, read_whole)
 
     def places(self, n: int) -> Labels:
-        """Return the place of each of n original records in the release (n,).
+        """Return the position of each of n original records in the release, (n,).
 
         Raises
         ------
@@ -137,22 +139,23 @@ class TwoFolders:
             return np.arange(n)
         place = self._released_numbers[self._released_numbers >= 0]
         if not np.array_equal(np.sort(place), np.arange(n)):
-            raise self._other_key()
+            raise self._make_other_key_error()
         return place.astype(np.intp)
 
     def written(self, job: Job) -> pa.Table:
-        """Return the release as any reader reads it."""
+        """Return the release as a table read without its manifest."""
         if is_folder_or_pattern(self.released):
             return read_whole(self.released, job.roles, job.input, {})
         return read_release_as_text(self.released, job.released_input, job.roles)
 
     @cached_property
     def _originals(self) -> InputFolder:
+        """The input folder of the original."""
         return InputFolder.of(self.original)
 
     @cached_property
     def _released_numbers(self) -> I64:
-        """The place of each original record in the release, -1 if it has none."""
+        """The position of each original record in the release, else -1."""
         self._require_same()
         firsts = count_records_before(self._originals.pieces)
         result = np.full(self._originals.records, -1)
@@ -162,12 +165,12 @@ class TwoFolders:
                 numbers, place = _read_key(path, firsts)
                 result[numbers] = before + place
             except (KeyError, IndexError, pa.ArrowException, OSError):
-                raise self._other_key() from None
+                raise self._make_other_key_error() from None
             before += len(place)
         return result
 
-    def _require_turn(self) -> None:
-        """Refuse a release in the place of the table that it was made from."""
+    def _require_not_swapped(self) -> None:
+        """Refuse a release given as the original of the original table."""
         swapped = make_private_path(self.original) / output_folders.MANIFEST
         if swapped.exists() and not self._manifest.exists():
             raise TableError(
@@ -176,7 +179,7 @@ class TwoFolders:
             )
 
     def _require_order(self) -> None:
-        """Refuse `same_order` if the orders differ by the manifest."""
+        """Refuse `same_order` if the manifest states another order."""
         if read_manifest_or_none(self._manifest, "order") == SHUFFLED:
             raise TableError(
                 f"{self.released} has another record order than {self.original}: "
@@ -185,7 +188,7 @@ class TwoFolders:
             )
 
     def _require_same(self) -> None:
-        """Refuse folders other than the ones that the manifest describes."""
+        """Refuse folders other than those that the manifest describes."""
         if not is_folder_or_pattern(self.released):
             raise TableError(
                 f"{self.original} is a folder, and {self.released} one file, whose key "
@@ -215,7 +218,8 @@ class TwoFolders:
                 fix="name the folder that the release was made from.",
             )
 
-    def _other_key(self) -> TableError:
+    def _make_other_key_error(self) -> TableError:
+        """Return the error for keys that belong to other folders."""
         return TableError(
             f"The keys in {self._key_folder} are not of these two folders.",
             fix="put back those that were written with the release.",
@@ -223,7 +227,7 @@ class TwoFolders:
 
 
 def _read_key(path: Path, firsts: Mapping[str, int]) -> tuple[I64, I64]:
-    """Return numbers of original records, and their places in a file of the release.
+    """Return the numbers of original records in a key file, and their positions.
 
     `firsts` has the number of the first record of each file.
     """

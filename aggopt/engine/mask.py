@@ -140,6 +140,7 @@ def mask(
 
 
 def _read_pattern(data: Any) -> str | Path:
+    """Return the path or pattern `data`; refuse a table."""
     if isinstance(data, str | Path):
         return data
     raise JobError(
@@ -149,7 +150,7 @@ def _read_pattern(data: Any) -> str | Path:
 
 
 def replace_engine_keys(job: Job | str | Path, **keys: Any) -> Job:
-    """Return the job with keys of [engine] in place of its own; None leaves its own.
+    """Return the job with these [engine] keys replaced; None keeps the job's.
 
     Raises
     ------
@@ -169,6 +170,7 @@ def replace_engine_keys(job: Job | str | Path, **keys: Any) -> Job:
 
 @contextmanager
 def _open_executor(job: Job, client: Any, on_progress: Progress) -> Iterator[Executor]:
+    """Yield the executor that the job's [engine] configures."""
     engine = job.engine
     if engine.name == "memory":
         raise JobError(

@@ -44,7 +44,7 @@ def read_folder_report(
     job_file: Path | None = None,
     originals: Path | None = None,
 ) -> Facts:
-    """Return the data of a report on the release in a folder, counted in its files.
+    """Return the data of a report on a released folder, recounted in its files.
 
     Its manifest is in `private`; in the private folder beside it when omitted.  What
     was promised is what that states, and the job in the file `job_file`, if it is
@@ -74,13 +74,13 @@ def read_folder_report(
     job = Job(**trusted_code).load_code()
     if job_file is not None:
         require_equal_requirements(manifest, job, job_file)
-    rows = _rows(folder, job)
+    rows = _read_records(folder, job)
     loss = _read_loss(stated)
     proven = dict(stated.certificates)
     if GROUPS not in proven:
         raise stated.error("measures")
     groups = {", ".join(job.roles.quasi_identifier): proven.pop(GROUPS)}
-    comparison = _compared(folder, manifest.parent, originals, len(rows), job)
+    comparison = _compare(folder, manifest.parent, originals, len(rows), job)
     return make_facts(
         stated,
         title=folder.name,
@@ -89,13 +89,13 @@ def read_folder_report(
         else comparison.released,
         original=comparison.original,
         job=job,
-        audit=_recounted(rows, job),
+        audit=_audit(rows, job),
         measures=comparison.measures,
         certificates=proven,
         groups=groups,
         promised_by=BY_MANIFEST if job_file is None else BY_BOTH,
         loss=loss,
-        stated=_dominance(stated) if _asks_dominance(job) else (),
+        stated=_read_dominance(stated) if _requires_dominance(job) else (),
         unlinked=comparison.reason,
     )
 
@@ -110,10 +110,10 @@ class _Compared:
     reason: str = ""
 
 
-def _compared(
+def _compare(
     folder: Path, private: Path, originals: Path | None, n: int, job: Job
 ) -> _Compared:
-    """Return the release of n records beside its originals, in their order."""
+    """Return the comparison of n released records with the originals, if possible."""
     if originals is None:
         return _Compared(reason=f"the originals are not compared; {ATTACKS}")
     values = n * len(job.roles.quasi_identifier)
@@ -135,7 +135,7 @@ def _compared(
 
 
 def _read_loss(stated: Statement) -> Loss:
-    """Return the losses that the manifest of a folder states, as shares."""
+    """Return the information losses in the manifest of a folder, as shares."""
     measures = stated.entry("measures", dict)
     are_numbers = all(isinstance(measures.get(name, 0.0), float) for name in LOSSES)
     if LOSS not in measures or not are_numbers:
@@ -144,7 +144,8 @@ def _read_loss(stated: Statement) -> Loss:
     return Loss(shares[LOSS], *(shares.get(name) for name in LOSSES[1:]))
 
 
-def _recounted(rows: pa.Table, job: Job) -> Audit:
+def _audit(rows: pa.Table, job: Job) -> Audit:
+    """Return the audit of the released records, counted again."""
     return audit_release(
         rows,
         job.roles,
@@ -155,12 +156,13 @@ def _recounted(rows: pa.Table, job: Job) -> Audit:
     )
 
 
-def _asks_dominance(job: Job) -> bool:
+def _requires_dominance(job: Job) -> bool:
+    """Whether the job limits the share of one record in a group's weight."""
     return bool(job.roles.weight) and job.weights.dominance < 1
 
 
-def _dominance(stated: Statement) -> tuple[Check, ...]:
-    """Return the manifest's entry on weights that the release lacks."""
+def _read_dominance(stated: Statement) -> tuple[Check, ...]:
+    """Return the manifest's audit results on sampling weights."""
     found = stated.entry("audit", dict).get("promises")
     entries = [check for check in found if isinstance(check, dict)] if found else []
     names = {field.name for field in fields(Check)}
@@ -171,8 +173,8 @@ def _dominance(stated: Statement) -> tuple[Check, ...]:
     return tuple(is_kept)
 
 
-def _rows(folder: Path, job: Job) -> pa.Table:
-    """Return all records, unless they are too many for a page."""
+def _read_records(folder: Path, job: Job) -> pa.Table:
+    """Return all released records as one table, unless too many for a page."""
     files = sorted(folder.glob(f"*{ENDING}"))
     counts = [pq.read_metadata(file) for file in files]
     size = sum(count.num_rows * count.num_columns for count in counts)

@@ -73,7 +73,7 @@ class RunNeeds:
     def of(
         cls, parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
     ) -> "RunNeeds":
-        """Return the needs of a run: a lower bound if the `levels` are unknown."""
+        """Return the estimated needs of a run: a lower bound without `levels`."""
         engine = job.engine
         width = count_coordinates(job, levels)
         processes = engine.jobs if engine.name == "local" else engine.workers
@@ -83,7 +83,7 @@ class RunNeeds:
         return cls(
             processes,
             process=PROCESS + _estimate_task_bytes(parts, job, levels),
-            disk=_disk_bytes(parts, job),
+            disk=_estimate_disk_bytes(parts, job),
             seconds=STARTED * (processes or 1)
             + parts.records * bytes_each
             + nodes * CUT * width**3,
@@ -91,11 +91,11 @@ class RunNeeds:
 
     @property
     def memory(self) -> int:
-        """Bytes of all processes of this machine."""
+        """Bytes of all processes of the run on this machine."""
         return self.process * (self.processes or 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+        """Return the estimates as plain values, ready for JSON."""
         return {
             "processes": self.processes,
             "process_bytes": self.process,
@@ -105,7 +105,7 @@ class RunNeeds:
 
 
 def require_resources(parts: InputFolder, job: Job, out: Path) -> None:
-    """Refuse a run that does not fit the memory or the disk of this machine.
+    """Refuse a run that needs more memory or disk than this machine has free.
 
     Of a cluster that runs already only the disk is known.
 
@@ -118,7 +118,9 @@ def require_resources(parts: InputFolder, job: Job, out: Path) -> None:
     """
     require_fitting_memory(parts, job)
     if not job.engine.resume:  # what was left is there already
-        _require_disk(_disk_bytes(parts, job), Path(job.engine.work or out.parent))
+        _require_disk(
+            _estimate_disk_bytes(parts, job), Path(job.engine.work or out.parent)
+        )
 
 
 def require_fitting_memory(
@@ -128,7 +130,7 @@ def require_fitting_memory(
     *,
     begun: bool = False,
 ) -> None:
-    """Refuse a run whose processes need more memory than is left on this machine.
+    """Refuse a run whose processes need more memory than is available.
 
     If it has `begun`, some of their memory is theirs already.
 
@@ -148,15 +150,15 @@ def require_fitting_memory(
         f"A run of {plural(needs.processes, 'process', 'processes')}, in blocks of "
         f"{estimate_largest_leaf(parts.records, job.engine.block)} records{wide} and "
         f"pieces of files of {piece},",
-        fix=_remedy(parts, job, levels, memory.find_available_memory() + used),
+        fix=_describe_remedy(parts, job, levels, memory.find_available_memory() + used),
     )
 
 
-def _remedy(
+def _describe_remedy(
     parts: InputFolder, job: Job, levels: Mapping[str, Levels], left: int
 ) -> str:
-    """Return settings of [engine] by which a run fits, or what else to change."""
-    for engine in _smaller(job):
+    """Return the text on settings of [engine] that fit, or on other changes."""
+    for engine in _iter_smaller_engines(job):
         changed = job.model_copy(update={"engine": engine})
         if RunNeeds.of(parts, changed, levels).memory <= left:
             keys = [
@@ -177,8 +179,8 @@ def _remedy(
     return "write files with smaller row groups; or use a machine with more."
 
 
-def _smaller(job: Job) -> Iterator[Engine]:
-    """Yield engines that need less memory: smaller blocks, then fewer processes."""
+def _iter_smaller_engines(job: Job) -> Iterator[Engine]:
+    """Yield engine sections that need less memory: smaller blocks, fewer processes."""
     engine = job.engine
     key = "jobs" if engine.name == "local" else "workers"
     for processes in dict.fromkeys((getattr(engine, key), 1)):
@@ -191,11 +193,11 @@ def _smaller(job: Job) -> Iterator[Engine]:
 def _estimate_task_bytes(
     parts: InputFolder, job: Job, levels: Mapping[str, Levels] = UNKNOWN
 ) -> int:
-    """Return the estimated memory of the largest task, without its process."""
+    """Return the estimated memory of the largest task, in bytes."""
     n = parts.records
     numbers = NUMBER * len(job.roles.quasi_identifier)
     wide = NUMBER * count_coordinates(job, levels)
-    of_one = READ * _row_bytes(parts, job, TEXT)
+    of_one = READ * _estimate_record_bytes(parts, job, TEXT)
     block = estimate_largest_leaf(n, job.engine.block)
     piece = max(piece.records for piece in parts.pieces)
     file = -(-n // choose_file_count(n))
@@ -206,7 +208,7 @@ def _estimate_task_bytes(
         block * (of_one + GROUPED * wide + NEAR),
         piece * (of_one + DESCRIBED * numbers) + ENCODED * encoded * wide,
         sample * (numbers + ENCODED * wide),
-        file * WRITTEN * (_row_bytes(parts, job, TEXT) + NUMBERED),
+        file * WRITTEN * (_estimate_record_bytes(parts, job, TEXT) + NUMBERED),
     ]
     groups = n // job.privacy.k
     if job.aggregation.method == "p3m":
@@ -223,11 +225,15 @@ def _chooses_globally(job: Job) -> bool:
     return method is not None and method.method == TOGETHER
 
 
-def _disk_bytes(parts: InputFolder, job: Job) -> int:
-    return round(COPIES * parts.records * (_row_bytes(parts, job, 0) + NUMBERED))
+def _estimate_disk_bytes(parts: InputFolder, job: Job) -> int:
+    """Return the estimated bytes of the scratch files of a run."""
+    return round(
+        COPIES * parts.records * (_estimate_record_bytes(parts, job, 0) + NUMBERED)
+    )
 
 
 def _require_disk(needed: int, work: Path) -> None:
+    """Refuse a folder of scratch files with less than `needed` bytes free."""
     try:
         free = shutil.disk_usage(work).free
     except OSError:  # a folder that is not there: told when one is made in it
@@ -240,13 +246,14 @@ def _require_disk(needed: int, work: Path) -> None:
         )
 
 
-def _row_bytes(parts: InputFolder, job: Job, text: int) -> float:
-    """Return the bytes of a record, given those of an entry that is a text."""
+def _estimate_record_bytes(parts: InputFolder, job: Job, text: int) -> float:
+    """Return the mean bytes of a record, for text entries of `text` bytes."""
     read = [name for name in parts.schema if name.name in job.roles.published]
-    return sum(_bytes(name.type, text) for name in read)
+    return sum(_estimate_entry_bytes(name.type, text) for name in read)
 
 
-def _bytes(kind: pa.DataType, text: int) -> float:
+def _estimate_entry_bytes(kind: pa.DataType, text: int) -> float:
+    """Return the bytes of an entry of this type; `text` for text."""
     try:
         return float(kind.bit_width) / 8
     except ValueError:  # a text has no width of its own

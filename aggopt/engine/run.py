@@ -60,7 +60,7 @@ def mask_parts(
     on_progress: Progress,
     secret: str | None = None,
 ) -> FolderRelease:
-    """Mask the files of a folder, and let the folder `out` appear.
+    """Mask the Parquet files of a folder into the new folder `out`; return the release.
 
     `secret` is the secret of a release that is to be made again.  Raises as
     `aggopt.engine.mask.mask_folder`.
@@ -122,7 +122,7 @@ class _Run:
     journal: Journal
 
     def each(self, step: str, count: int, config: RunState) -> list[Any]:
-        """Return the results of a step for 0..count-1, new or from the journal."""
+        """Return the results of a step's tasks, from the journal if recorded there."""
         result = self.journal.results(step)
         if result is None:
             result = self.anew(step, count, config)
@@ -130,7 +130,7 @@ class _Run:
         return result
 
     def anew(self, step: str, count: int, config: RunState) -> list[Any]:
-        """Return the results of a step, computed again whatever was done before."""
+        """Return the results of a step's tasks, computed in any case."""
         self.on_progress(step, 0.0)
         state_file = config.work / f"config-{step}"
         save_state(state_file, config)
@@ -142,6 +142,7 @@ class _Run:
 def _make_run_state(
     parts: InputFolder, job: Job, staged: StagedRun, reasons: tuple[str, ...]
 ) -> RunState:
+    """Return the initial state of a run, with its folders created."""
     n = parts.records
     work, stage = staged.folders
     public = stage / PUBLIC
@@ -166,7 +167,7 @@ def _make_run_state(
 
 
 def set_block_partition(job: Job) -> Job:
-    """Return the job with the partition that works in blocks, if it names none."""
+    """Return the job with the default partition for blocks, if none is named."""
     if not isinstance(job.partition, Recommended):
         return job
     sections = {"roles": job.roles, "privacy": job.privacy}
@@ -175,7 +176,7 @@ def set_block_partition(job: Job) -> Job:
 
 
 def _add_strata(run: _Run, config: RunState) -> RunState:
-    """Return the run state with the strata, if the job has any."""
+    """Return the run state with the strata of the table, if the job has any."""
     if not config.job.roles.stratum:
         return config
     run.each("strata", len(config.pieces), config)
@@ -183,7 +184,7 @@ def _add_strata(run: _Run, config: RunState) -> RunState:
 
 
 def _add_levels(run: _Run, config: RunState, schema: pa.Schema) -> RunState:
-    """Return the run state with levels of categories and units of dates."""
+    """Return the run state with the levels of categories and units of dates."""
     if config.categories:
         run.each("levels", len(config.pieces), config)
     if config.dates:
@@ -198,7 +199,7 @@ def _add_levels(run: _Run, config: RunState, schema: pa.Schema) -> RunState:
 def _partition_parts(
     run: _Run, config: RunState, schema: pa.Schema
 ) -> tuple[BlockState, GroupSums]:
-    """Return the block state, and the sums over the groups of the blocks."""
+    """Partition all blocks; return the block state and sums over groups."""
     n = sum(run.each("describe", len(config.pieces), config))
     described = config.all("described", len(config.pieces))
     mean = compute_mean_weight(described, n, config.job)
@@ -233,7 +234,7 @@ def _partition_parts(
 def _publish_blocks(
     run: _Run, config: BlockState, counts: Floats
 ) -> tuple[BlockState, PublishedSums]:
-    """Return the places of the published records, and sums over the present values."""
+    """Publish all blocks; return the block state and sums over published values."""
     sizes = run.each("publish", len(config.blocks), config)
     remove_steps(config.work, "scattered", "scattered-again")
     config, _ = run_second_step(
@@ -245,7 +246,7 @@ def _publish_blocks(
 def _recount_files(
     run: _Run, config: BlockState, n: int
 ) -> tuple[list[dict[str, Any]], Audit]:
-    """Return the written files, of n records, and their audit."""
+    """Write the release's files of n records; return their entries and the audit."""
     written = run.each("write", config.parts, config)
     remove_steps(config.work, "published", "published-again")
     sizes = run.each("sort", config.parts, config)

@@ -48,7 +48,7 @@ class Candidates:
     def observed(
         cls, of: Sequence[Categories], labels: Labels, weights: F64 | None = None
     ) -> "Candidates":
-        """Return the levels, or the combinations of levels, that some record has."""
+        """Return the categories, or their combinations, that some record has."""
         codes = np.stack([categories.codes for categories in of], axis=1)
         nodes, own_candidate = np.unique(codes, axis=0, return_inverse=True)
         return cls(tuple(of), nodes, own_candidate.ravel(), labels, weights)
@@ -57,13 +57,13 @@ class Candidates:
     def all_nodes(
         cls, categories: Categories, labels: Labels, weights: F64 | None = None
     ) -> "Candidates":
-        """Return all nodes of an attribute, including nodes of no record."""
+        """Return all nodes of an attribute's tree, including nodes without a record."""
         nodes = np.arange(len(categories.domain.nodes))[:, None]
         return cls((categories,), nodes, categories.codes, labels, weights)
 
     @cached_property
     def unit(self) -> float:
-        """By how many units of loss levels of distance 1 are apart."""
+        """The factor that makes distances between levels whole numbers, if possible."""
         units = [categories.domain.unit for categories in self.of]
         if all(unit.is_integer() for unit in units):
             return float(lcm(*map(int, units)))
@@ -71,7 +71,7 @@ class Candidates:
 
     @cached_property
     def losses(self) -> F64:
-        """Total distance of each group's records from each candidate, in units.
+        """Total distance of each group's records from each candidate, times `unit`.
 
         (groups, q): whole numbers, so that equal losses are equal, unless a user gave
         the distances, or records have weights.
@@ -89,7 +89,7 @@ class Candidates:
     def published(
         self, picked: I64, labels: Labels, proof: Certificate, **ties: Any
     ) -> tuple[PublishedCategories, ...]:
-        """Return the published categories of each attribute.
+        """Return the published categories of each attribute, from chosen candidates.
 
         `picked` (m,) is the candidate of each group, of `labels` (n,).
         """
@@ -101,7 +101,7 @@ class Candidates:
         )
 
     def table(self, codes: I64) -> tuple[F64, F64]:
-        """Return how many records of code r (n,) each group and each candidate has.
+        """Return two cross tables of `codes` (n,): with groups, and with candidates.
 
         (R, groups) and (R, q); with weights the sum of theirs.
         """
@@ -112,6 +112,7 @@ class Candidates:
         )
 
     def _count_crossed(self, row: I64, column: I64, shape: tuple[int, int]) -> F64:
+        """Return the cross table of two codes: counts, or sums of weights."""
         cell = row * shape[1] + column
         cells = shape[0] * shape[1]
         counts = np.bincount(cell, self.weights, minlength=cells)
@@ -119,7 +120,7 @@ class Candidates:
 
 
 def read_attributes(columns: Any) -> tuple[Categories, ...]:
-    """Return the levels of attributes that `aggopt.encode` has encoded.
+    """Return the categories of two or more attributes of an encoded table.
 
     Raises
     ------
@@ -145,7 +146,7 @@ def read_attributes(columns: Any) -> tuple[Categories, ...]:
 
 
 def read_level_categories(column: Any, order: Any, tree: Any) -> Categories:
-    """Return the level of each record, with an inferred type if none is given."""
+    """Return one attribute's levels and codes, its type inferred if not given."""
     if isinstance(column, EncodedAttribute):
         if order is not None or tree is not None:
             raise JobError(

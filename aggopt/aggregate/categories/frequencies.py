@@ -195,6 +195,7 @@ class Frequencies(SolverSection, CategorySection):
 
     @model_validator(mode="after")
     def _check(self) -> "Frequencies":
+        """Refuse a slack together with a price, and invalid lists of crossed names."""
         if self.slack is not None and self.price is not None:
             raise JobError(
                 "[aggregation.categories] has both slack and price.",
@@ -214,7 +215,7 @@ class Frequencies(SolverSection, CategorySection):
         return self
 
     def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-        """Return the sets of crossed attributes, and each other attribute separately.
+        """Return the sets of attributes crossed, then each other one by itself.
 
         Raises
         ------

@@ -34,7 +34,7 @@ FEASIBLE = 1e-6  # records: what adding up may miss
 def certify_choice(
     model: Model, data: Any, picked: I64, answer: Answer, unit: float, seconds: float
 ) -> Certificate:
-    """Return what holds of a choice (groups,); `unit` of the objective are 1."""
+    """Return the certificate of the candidate picked for each group (groups,)."""
     at = model.point(data, picked)
     objective = model.objective(data, at)
     missed = model.violation(data, at)
@@ -65,7 +65,7 @@ def certify_choice(
 
 
 def _find_least_cost(data: Any) -> float:
-    """Return the least that one choice costs, above 0: a cost below it is rounding."""
+    """Return the smallest cost above 0 of one choice; a cost below it is rounding."""
     costs = data.unmet if hasattr(data, "unmet") else data.loss
     price = getattr(data, "price", None)
     lowest = np.min(costs, initial=price or np.inf, where=costs > 0)
@@ -78,7 +78,7 @@ LIMIT = 60.0  # seconds: 30 162 records take one
 def choose_among_ties(
     candidates: Candidates, tied: Bool, seed: int, time_limit: float | None
 ) -> tuple[I64, Certificate | None]:
-    """Return one of the tied candidates (groups, q) of each group, and a certificate.
+    """Return one tied candidate of each group (groups,), and a certificate.
 
     The certificate's objective is the number of records by which candidates are
     published more or less often than records have them; None if nothing is tied.
@@ -95,7 +95,7 @@ def choose_among_ties(
 
 
 def choose_at_random(tied: Bool, seed: int) -> I64:
-    """Return one of the tied candidates of each group, (groups,)."""
+    """Return a random one of the tied candidates (groups, q) of each group."""
     drawn = np.full(tied.shape, -1.0)
     drawn[tied] = draw_uniforms(derive_secret(seed), "tied categories", int(tied.sum()))
     return np.asarray(drawn.argmax(axis=1))
@@ -105,7 +105,7 @@ LEVELS = 5  # of numbers: fifths, as offices publish them
 
 
 def read_cross_table_values(beside: Any, n: int) -> list[I64]:
-    """Return the value of each of n records, 0..R-1, for each attribute.
+    """Return the integer codes of attributes that are published unchanged.
 
     `beside` is a column (n,), or a table of columns.  Numbers and dates of more than
     `LEVELS` values are cut into as many levels of equally many records; missing entries
@@ -128,6 +128,7 @@ def read_cross_table_values(beside: Any, n: int) -> list[I64]:
 
 
 def _encode_series(series: Any, n: int) -> I64:
+    """Return the codes of a column's values; many numbers are cut into fifths."""
     column = TypedColumn.of(series)
     codes, distinct = column.coded
     if len(codes) != n:
@@ -168,7 +169,7 @@ class KeepingOptions(NamedTuple):
 def choose_combinations(
     categories: Sequence[Categories], groups: npt.ArrayLike, options: KeepingOptions
 ) -> tuple[PublishedCategories, ...]:
-    """Return the categories of each attribute, chosen together."""
+    """Return the categories of each attribute, chosen together, counts kept."""
     clock = Deadline(None)
     require_seed(options.seed)
     check_time_limit(options.time_limit)
@@ -203,7 +204,7 @@ def choose_combinations(
 
 
 def solve_choice(data: model.Data, time_limit: float | None) -> Answer:
-    """Return the choice at least loss, by the first solver that is installed."""
+    """Return a solver's choice of candidates at least loss, with counts kept."""
     solver = choose_solver(None, *model.MODEL.kinds)
     return run_solver(model.MODEL, data, solver, None, time_limit=time_limit)
 
@@ -211,7 +212,7 @@ def solve_choice(data: model.Data, time_limit: float | None) -> Answer:
 def read_slack_or_price(
     slack: object, price: object, *, many_cells: bool
 ) -> tuple[float | None, float | None]:
-    """Return the slack in records, or the price."""
+    """Return (slack in records, price of a record's difference); one is None."""
     if slack is None and price is None:
         return (None, 1.0) if many_cells else (USUAL, None)
     if price is not None:
@@ -228,7 +229,7 @@ def read_slack_or_price(
 
 
 def require_near(allowed: float | None, *, weighted: bool) -> None:
-    """Refuse to keep sums of weights to the last digit.
+    """Refuse exact counts (slack 0) for records with unequal weights.
 
     Raises
     ------
@@ -249,7 +250,7 @@ def build_frequency_data(
     allowed: float | None,
     price: float | None = None,
 ) -> model.Data:
-    """Return the data of the model, distances in units that make them whole."""
+    """Return the data of the frequencies model: losses, weights, counts, limits."""
     rows = beside or [np.zeros_like(candidates.original)]
     parts = [candidates.table(row) for row in rows]
     weights, counts = (np.concatenate(part) for part in zip(*parts, strict=True))

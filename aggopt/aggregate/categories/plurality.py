@@ -196,8 +196,8 @@ def plurality(
         derive_secret(seed), "symmetric groups", int(label.max()) + 1
     )
     candidates = _list_candidates(categories, turn[label], publish, mean_weights)
-    allowed = _find_allowed(candidates, publish) & ~_find_avoided(candidates, avoid)
-    _require_left(allowed)
+    allowed = _mask_allowed(candidates, publish) & ~_mask_avoided(candidates, avoid)
+    _require_candidates(allowed)
     losses = np.where(allowed, candidates.losses, np.inf)
     lowest = losses.min(axis=1)
     total = fsum(lowest) / candidates.unit
@@ -212,7 +212,7 @@ def plurality(
 
 
 def require_nodes(domain: Domain, publish: str) -> None:
-    """Refuse to publish nodes without a tree, or of a tree with duplicate names.
+    """Refuse to publish a tree's nodes without a tree, or with duplicate names.
 
     Raises
     ------
@@ -240,13 +240,14 @@ def require_nodes(domain: Domain, publish: str) -> None:
 def _list_candidates(
     categories: Categories, label: Labels, publish: str, weights: F64 | None
 ) -> Candidates:
+    """Return the observed levels, or all nodes of the tree, as candidates."""
     if publish == "leaf":
         return Candidates.observed([categories], label, weights)
     return Candidates.all_nodes(categories, label, weights)
 
 
-def _find_allowed(candidates: Candidates, publish: str) -> Bool:
-    """Return which candidates each group may publish, (groups, q) or of all (1, q)."""
+def _mask_allowed(candidates: Candidates, publish: str) -> Bool:
+    """Return a mask of the candidates that groups may publish, (groups or 1, q)."""
     if publish != "ancestor":
         return np.ones((1, len(candidates.nodes)), bool)
     (categories,) = candidates.of
@@ -255,15 +256,16 @@ def _find_allowed(candidates: Candidates, publish: str) -> Bool:
     return np.asarray(covered == counts.sum(axis=1)[:, None])
 
 
-def _find_avoided(candidates: Candidates, avoid: Collection[Hashable]) -> Bool:
-    """Return which candidates (1, q) are to be avoided."""
+def _mask_avoided(candidates: Candidates, avoid: Collection[Hashable]) -> Bool:
+    """Return a mask (1, q) of the candidates with a name in `avoid`."""
     (categories,) = candidates.of
     names = categories.domain.nodes
     gone = frozenset(avoid)
     return np.array([[names[node] in gone for node in candidates.nodes[:, 0]]])
 
 
-def _require_left(allowed: Bool) -> None:
+def _require_candidates(allowed: Bool) -> None:
+    """Refuse if a group has no candidate left to publish."""
     lacking = int((~allowed.any(axis=1)).sum())
     if lacking:
         raise JobError(
@@ -290,6 +292,7 @@ class Plurality(CategorySection):
 
     @model_validator(mode="after")
     def _check(self) -> "Plurality":
+        """Refuse a time limit with `occurring`, for which no solver runs."""
         if self.occurring and self.time_limit is not None:
             raise JobError(
                 "[aggregation.categories] occurring = true takes no time_limit: no "
@@ -300,12 +303,12 @@ class Plurality(CategorySection):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments of the function that it is for."""
+        """The arguments for the aggregation function; none if `occurring`."""
         settings = super().settings
         return {} if self.occurring else settings
 
     def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-        """Return all categories of a block, if combinations are to occur."""
+        """Return the sets of attributes that are chosen together, from each block."""
         if not self.occurring:
             return super().together(blocks)
         return [tuple(block) for block in blocks if block]

@@ -66,11 +66,11 @@ class PublishedCategories(EqualByField):
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
-        """The certificate, as of one attribute."""
+        """The certificate, in a tuple of one attribute."""
         return (self.certificate,)
 
     def _repr_html_(self) -> str:
-        """Return the certificate for a notebook; no category."""
+        """Return the certificate as an HTML table, without categories."""
         size = f"Categories: {len(self.labels)} records, {len(self.choice)} groups"
         return render_html_section(
             size,
@@ -104,7 +104,7 @@ class PublishedTogether(EqualByField):
         return np.stack([attribute.values for attribute in self.attributes], axis=1)
 
     def _repr_html_(self) -> str:
-        """Return the certificate for a notebook; no category."""
+        """Return the certificate as an HTML table, without categories."""
         size = f"Categories: {len(self.attributes)} attributes together"
         return render_html_section(
             size,

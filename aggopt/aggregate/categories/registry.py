@@ -24,11 +24,11 @@ class CategorySection(MethodSection):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments of the method's functions."""
+        """The keyword arguments for the method's aggregation functions."""
         return {k: v for k, v in super().settings.items() if k not in self.of_job}
 
     def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-        """Return the sets of categories of each block that are chosen together.
+        """Return the sets of attributes in each block that are chosen together.
 
         Each is chosen separately, unless a method overrides this.
         """

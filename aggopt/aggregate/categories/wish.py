@@ -41,7 +41,7 @@ OWN = float(np.nextafter(0.0, 1.0))  # a distance that any other category keeps
 
 
 def require_level_distances(delta: F64, domain: Domain) -> None:
-    """Refuse distances (n,) that no two levels have.
+    """Refuse requested distances (n,) larger than any between two levels.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def require_level_distances(delta: F64, domain: Domain) -> None:
 
 
 def read_distances(delta: npt.ArrayLike | None, categories: Categories) -> F64:
-    """Return the requested distance of each record, (n,)."""
+    """Return the requested distance of each record, (n,), validated."""
     distances = spread_number(
         "delta", OWN if delta is None else delta, len(categories.codes)
     )
@@ -68,7 +68,7 @@ def read_distances(delta: npt.ArrayLike | None, categories: Categories) -> F64:
 
 
 def spread_number(name: str, values: npt.ArrayLike, n: int) -> F64:
-    """Return one number from 0 up for each of n records."""
+    """Return `values` as n finite numbers from 0 up; a single number is repeated."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "iuf" or numbers.shape not in ((), (n,)):
         raise JobError(
@@ -86,7 +86,7 @@ def spread_number(name: str, values: npt.ArrayLike, n: int) -> F64:
 
 
 def require_budget(budget: float | None) -> None:
-    """Refuse a budget of loss that is below that of the model of frequencies.
+    """Refuse a loss budget below 1, in multiples of the least loss.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def require_budget(budget: float | None) -> None:
 def require_decisive(
     domain: Domain, distances: F64, importance: F64, budget: float | None
 ) -> None:
-    """Refuse distances and importances (n,) if only a budget would decide.
+    """Refuse equal requests (n,) that only a loss budget could decide between.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def wish(
     seed: int = 0,
     weights: npt.ArrayLike | None = None,
 ) -> PublishedCategories:
-    """Return categories at a distance from the records that request it.
+    """Return categories at a distance from the records that request it, counts kept.
 
     As many records as possible, by importance, are published with a category at their
     requested distance.  Each category is published as often as before, within `slack`,
@@ -237,7 +237,7 @@ def _choose_categories(
     options: Mapping[str, Any] | None,
     clock: Deadline,
 ) -> tuple[I64, Certificate]:
-    """Return the choice of each group (m,) by the requests of records, and its proof.
+    """Return the candidate of each group (m,) by records' requests, certified.
 
     It is the nearest category if no choice keeps the frequencies.
     """
@@ -266,6 +266,7 @@ def _build_wish_data(
     insisted: F64,
     budget: float,
 ) -> model.Data:
+    """Return the data of the model that counts unmet requests within a budget."""
     (categories,) = candidates.of
     steps = categories.domain.steps / categories.domain.unit
     levels = candidates.nodes[:, 0]
@@ -277,7 +278,7 @@ def _build_wish_data(
 
 
 def _choose_better(data: model.Data, answer: Answer, start: Any) -> tuple[Any, Answer]:
-    """Return the choice of a solver, or that which keeps frequencies at least loss."""
+    """Return the solver's choice; the start, if that has fewer unmet requests."""
     start_objective = model.objective(data, model.point(data, start))
     if answer.reading is not None:
         at = model.point(data, answer.reading)
@@ -313,7 +314,7 @@ class CategoryWish(SolverSection, CategorySection):
 
     @property
     def function(self) -> str:
-        """The name of its model."""
+        """The name of its optimisation model."""
         return model.MODEL.name
 
 

@@ -46,7 +46,7 @@ class DaskExecutor:
         self._client = client
 
     def require_seen(self, folders: Sequence[Path]) -> None:
-        """Refuse folders that a worker does not see under the given names.
+        """Refuse folders of the run that some worker cannot access.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class DaskExecutor:
     def each(
         self, step: str, count: int, path: Path, on_progress: OnProgress
     ) -> list[Any]:
-        """Return the results of a step for 0..count-1, in this order."""
+        """Return the results of a step's tasks 0..count-1, in this order."""
         from distributed import as_completed
         from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
@@ -85,7 +85,9 @@ class DaskExecutor:
             for n in range(count)
         ]
         try:
-            for done, future in enumerate(self._done(as_completed(futures)), start=1):
+            for done, future in enumerate(
+                self._iter_finished(as_completed(futures)), start=1
+            ):
                 future.result()
                 on_progress(done / count)
             return [future.result() for future in futures]
@@ -101,8 +103,8 @@ class DaskExecutor:
             "smaller block under [engine], or workers with more memory.",
         )
 
-    def _done(self, left: Any) -> Iterator[Any]:
-        """Yield each future when it is done.
+    def _iter_finished(self, left: Any) -> Iterator[Any]:
+        """Yield each of the futures `left` when it is finished.
 
         Raises
         ------
@@ -128,6 +130,7 @@ class DaskExecutor:
                 )
 
     def _has_workers(self) -> bool:
+        """Whether the scheduler answers and has a worker."""
         try:
             return bool(self._client.scheduler_info()["workers"])
         except OSError:  # the scheduler does not answer
@@ -136,7 +139,7 @@ class DaskExecutor:
 
 @contextmanager
 def connect_to_dask(engine: Engine, client: Any) -> Iterator[DaskExecutor]:
-    """Yield the Dask executor that [engine] configures, or that of the given client.
+    """Yield an executor on the Dask cluster of [engine], or of the given client.
 
     Raises
     ------
@@ -172,13 +175,13 @@ def connect_to_dask(engine: Engine, client: Any) -> Iterator[DaskExecutor]:
 
 
 def _find_unseen(folders: list[Path]) -> list[Path]:
-    """Return the folders that a worker does not see, or may not read."""
+    """Return the folders that this worker cannot access."""
     return [path for path in folders if not os.access(path, os.R_OK | os.X_OK)]
 
 
 @contextmanager
 def _start_cluster(workers: int) -> Iterator[Any]:
-    """Start this many workers on this machine; only this machine can reach them."""
+    """Yield a client of a new cluster on this machine, closed at the end."""
     import dask
     import distributed
 
@@ -201,6 +204,7 @@ def _start_cluster(workers: int) -> Iterator[Any]:
 
 @contextmanager
 def _connect_to_scheduler(scheduler: str, insecure: bool) -> Iterator[Any]:
+    """Yield a client of the scheduler at this address, closed at the end."""
     import distributed
 
     require_secure(scheduler, insecure)
@@ -222,7 +226,7 @@ def _connect_to_scheduler(scheduler: str, insecure: bool) -> Iterator[Any]:
 
 
 def _list_versions(client: Any) -> dict[str, str | None]:
-    """Return the version of each worker; {} if no worker answers within ten seconds.
+    """Return the package version of each worker; {} if none answers in time.
 
     A worker that ends during the query is queried again after its restart.
     """
@@ -241,4 +245,5 @@ def _list_versions(client: Any) -> dict[str, str | None]:
 
 
 def _find_version() -> str:
+    """Return the version of this package on a worker."""
     return version("aggopt")

@@ -32,17 +32,17 @@ class Executor(Protocol):
     def each(
         self, step: str, count: int, path: Path, on_progress: scratch_files.OnProgress
     ) -> list[Any]:
-        """Return the results of a step for 0..count-1, in this order."""
+        """Return the results of a step's tasks 0..count-1, in this order."""
 
     def require_seen(self, folders: Sequence[Path]) -> None:
-        """Refuse folders that tasks will not see."""
+        """Refuse folders of the run that some task cannot access."""
 
 
 class LocalExecutor:
     """Executor of tasks in processes that see the folders of this one."""
 
     def require_seen(self, folders: Sequence[Path]) -> None:
-        """Refuse none."""
+        """Refuse no folder: tasks run on this machine."""
 
 
 class SerialExecutor(LocalExecutor):
@@ -51,7 +51,7 @@ class SerialExecutor(LocalExecutor):
     def each(
         self, step: str, count: int, path: Path, on_progress: scratch_files.OnProgress
     ) -> list[Any]:
-        """Return the results of a step for 0..count-1, in this order."""
+        """Return the results of a step's tasks 0..count-1, in this order."""
         result = []
         for number in range(count):
             told_of = _Listener(partial(report_share, on_progress, number, count))
@@ -78,7 +78,7 @@ class _Listener:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Raise the callback's error unchanged if it has ended the task."""
+        """Raise the error of the progress callback if it has ended the task."""
         try:
             yield
         except scratch_files.StoppedError:
@@ -97,12 +97,12 @@ class ProcessExecutor(LocalExecutor):
     def each(
         self, step: str, count: int, path: Path, on_progress: scratch_files.OnProgress
     ) -> list[Any]:
-        """Return the results of a step for 0..count-1, in this order."""
+        """Return the results of a step's tasks 0..count-1, in this order."""
         done: dict[int, Any] = {}
         for _ in range(TRIES):
             try:
                 left = [n for n in range(count) if n not in done]
-                self._rest(step, left, path, done, on_progress)
+                self._run_tasks(step, left, path, done, on_progress)
                 return [done[number] for number in range(count)]
             except BrokenProcessPool:
                 self._kill()
@@ -113,7 +113,7 @@ class ProcessExecutor(LocalExecutor):
             "memory, and choose a smaller block under [engine], or fewer processes.",
         )
 
-    def _rest(
+    def _run_tasks(
         self,
         step: str,
         numbers: Sequence[int],
@@ -121,7 +121,7 @@ class ProcessExecutor(LocalExecutor):
         done: dict[int, Any],
         on_progress: scratch_files.OnProgress,
     ) -> None:
-        """Add the results of the step for these numbers to the results so far."""
+        """Run the step's tasks of these numbers; add results to `done`."""
         scratch_files.remove_shares(path.parent)
         pool = self._running()
         count = len(numbers) + len(done)
@@ -142,6 +142,7 @@ class ProcessExecutor(LocalExecutor):
             raise
 
     def _running(self) -> ProcessPoolExecutor:
+        """Return the pool of worker processes, started when first used."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
                 self._jobs, get_context("spawn"), initializer=_start_worker
@@ -149,13 +150,13 @@ class ProcessExecutor(LocalExecutor):
         return self._pool
 
     def _kill(self) -> None:
-        """End the processes at once: a task may take long, and leaves nothing half."""
+        """Kill the worker processes at once, with the tasks that they run."""
         if self._pool is not None:
             kill_processes(self._pool)
         self.close()
 
     def close(self) -> None:
-        """End the processes, as soon as their tasks do."""
+        """End the worker processes once their current tasks are finished."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
@@ -174,7 +175,7 @@ def kill_processes(pool: ProcessPoolExecutor) -> None:
 
 @contextmanager
 def _block_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C from processes that start within, until they ignore it."""
+    """Block Ctrl-C in processes started within, until they ignore it."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -186,7 +187,7 @@ def _block_interrupts() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-    """Leave Ctrl-C to the process that has begun this one, and end when it does."""
+    """Make a worker process ignore Ctrl-C, and end with its parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -194,7 +195,7 @@ def _start_worker() -> None:
 
 
 def _exit_with_parent() -> None:
-    """End at once when the process that has begun this one is gone, killed even."""
+    """End this process at once when its parent process has ended."""
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -203,7 +204,7 @@ def _exit_with_parent() -> None:
 
 @contextmanager
 def start_processes(jobs: int) -> Iterator[Executor]:
-    """Yield an executor of this number of processes; of one, this process."""
+    """Yield an executor of `jobs` processes; for one, it is this process."""
     if jobs == 1:
         yield SerialExecutor()
         return

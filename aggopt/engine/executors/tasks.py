@@ -50,7 +50,7 @@ ROUNDS = " 0123456789"  # behind the name of a step that is done more than once
 
 
 def run_task(step: str, number: int, path: Path) -> Any:
-    """Return the result of a task: counts and figures, no record.
+    """Return the result of one task of a step: counts and figures, no record.
 
     Its arguments and its errors hold no value of a record, because engines log both.
 
@@ -71,7 +71,7 @@ def run_task(step: str, number: int, path: Path) -> Any:
 
 @contextmanager
 def _raise_interrupts() -> Iterator[None]:
-    """End a task as Ctrl-C ends a search, which else warns and returns its best."""
+    """Raise KeyboardInterrupt in a task whose search Ctrl-C has ended."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
         return
@@ -86,7 +86,7 @@ def _raise_interrupts() -> Iterator[None]:
 
 
 def _make_error_without_values(step: str, number: int, error: Exception) -> EngineError:
-    """Return an error without the words of another, which may quote records."""
+    """Return an error with type and line of another, without its text."""
     if is_lack_of_memory(error):
         return EngineError(
             f"Step {step!r}, task {number}: there is not enough memory.",

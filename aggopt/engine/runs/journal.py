@@ -44,7 +44,7 @@ _CARRIERS = {"name", "jobs", "workers", "scheduler", "insecure", "work", "resume
 
 
 def make_private_path(out: Path) -> Path:
-    """Return the folder of keys of a release."""
+    """Return the path of the private folder of the release in `out`."""
     return out.with_name(f"{out.name}.private")
 
 
@@ -57,7 +57,7 @@ class Identity(NamedTuple):
 
     @classmethod
     def of(cls, job: Job, parts: InputFolder) -> "Identity":
-        """Return that of a job and of files: by name, size and time of change."""
+        """Return the identity of a job and its files, by name, size and change time."""
         job_entry = job.model_dump(mode="json", by_alias=True)
         engine = job_entry["engine"].items()
         job_entry["engine"] = {
@@ -69,7 +69,7 @@ class Identity(NamedTuple):
         return cls(job_entry, files, list_versions(["python", *PACKAGES]))
 
     def differs(self, other: "Identity") -> list[str]:
-        """Return the names of the differing inputs."""
+        """Return the names of the inputs that differ between two identities."""
         both = zip(self._fields, self, other, strict=True)
         return [name for name, value, others in both if value != others]
 
@@ -86,12 +86,12 @@ class RunRecord(NamedTuple):
     def of(
         cls, out: Path, identity: Identity, known_secret: str | None, parent: Path
     ) -> "RunRecord":
-        """Return a run with a known or drawn secret; its folder is in `parent`."""
+        """Return the record of a run, whose secret is drawn if not given."""
         secret = make_secret() if known_secret is None else require_secret(known_secret)
         return cls(out.absolute(), identity, secret, parent.absolute())
 
     def differs(self, other: "RunRecord", secret: str | None = None) -> list[str]:
-        """Return the names of differing inputs: the other's secret, if not `secret`."""
+        """Return the names of the inputs that differ between two runs."""
         names = self.identity.differs(other.identity)
         return names if secret in (None, other.secret) else [*names, "secret"]
 
@@ -108,27 +108,27 @@ class Journal:
     stage: Path
 
     def begin(self, run: RunRecord) -> None:
-        """Record the run of the steps."""
+        """Write the record of the run to its folder."""
         _write_json(self.stage / SAYS, run, TypeAdapter(RunRecord))
 
     def keep(self) -> "Journal | None":
-        """Return the folder of steps kept for another run; None if no step is done."""
+        """Release the run's folders for a later run; None if no step is finished."""
         if next(self.work.glob(f"{DONE}*"), None) is None:
             return None
         return Journal(release_run_folder(self.work), release_run_folder(self.stage))
 
     def note(self, step: str, results: list[Any]) -> None:
-        """Note the results of a step."""
+        """Write the results of a finished step."""
         _write_json(self.work / f"{DONE}{step}", results, _find_result_type(step))
 
     def results(self, step: str) -> list[Any] | None:
-        """Return the results of a step; None if it is yet to be done."""
+        """Return the recorded results of a step; None if it is not finished."""
         path = self.work / f"{DONE}{step}"
         return read_results(path) if path.exists() else None
 
 
 def read_run(stage: Path) -> RunRecord:
-    """Return the record of a run in its folder.
+    """Return the record of a run from its staging folder.
 
     Raises
     ------
@@ -167,10 +167,12 @@ def _find_result_type(step: str) -> TypeAdapter[Any]:
 
 
 def _read_json(path: Path, kind: TypeAdapter[Any]) -> Any:
+    """Return the validated content of a JSON file."""
     return kind.validate_python(json.loads(path.read_bytes()))
 
 
 def _write_json(to: Path, what: object, kind: TypeAdapter[Any]) -> None:
+    """Write a value of this type to a JSON file, atomically."""
     text = json.dumps(kind.dump_python(what, mode="json"))
     write_atomically(to, lambda aside: aside.write_text(text, encoding="ascii"))
 
@@ -179,7 +181,7 @@ Found = TypeVar("Found")
 
 
 def resume_run(run_record: RunRecord, secret: str | None) -> tuple[Journal, str] | None:
-    """Return the journal of an ended run with this identity, and its secret.
+    """Return journal and secret of an interrupted run with equal inputs, if any.
 
     None if no such run exists.  Its folders belong to this process from now on, even if
     the job now names another scratch folder.  `secret` is the secret of a release to
@@ -190,7 +192,7 @@ def resume_run(run_record: RunRecord, secret: str | None) -> tuple[Journal, str]
     LeftRunError
         The run for this output is of another job, input or version, or it is damaged.
     """
-    for stage, left in _find_runs_for(run_record.out):
+    for stage, left in _iter_runs_for(run_record.out):
         require_equal_run(stage, left.out, run_record.differs(left, secret))
         work = _find_scratch_folder(left.parent, stage)
         if work is not None:
@@ -205,7 +207,7 @@ def resume_run(run_record: RunRecord, secret: str | None) -> tuple[Journal, str]
 
 
 def remove_runs(run_record: RunRecord, *, discard: bool) -> tuple[str, ...]:
-    """Remove the remains of runs to one output folder; return notes.
+    """Remove the remains of runs for one output folder; return texts of notes.
 
     Scratch files of a run for another output folder stay, and a note reports them.
 
@@ -216,7 +218,7 @@ def remove_runs(run_record: RunRecord, *, discard: bool) -> tuple[str, ...]:
     """
     notes = []
     for stage in _list_stages(run_record.out.parent):
-        left = _describe_run(stage)
+        left = _read_run_or_none(stage)
         if left is not None and left.out != run_record.out:
             notes.append(
                 f"{stage.name} has what a run had done for {left.out.name}: it stays "
@@ -243,9 +245,9 @@ def remove_runs(run_record: RunRecord, *, discard: bool) -> tuple[str, ...]:
 
 
 def find_kept_runs(out: Path) -> tuple[Path, ...]:
-    """Return the folders with finished steps of runs for `out`; () if none exists."""
+    """Return the scratch and staging folder of an interrupted run for `out`, or ()."""
     for stage in _list_stages(out.absolute().parent):
-        left = _describe_run(stage)
+        left = _read_run_or_none(stage)
         work = _find_scratch_folder(left.parent, stage) if left is not None else None
         if left is not None and left.out == out.absolute() and work is not None:
             return work, stage
@@ -253,13 +255,14 @@ def find_kept_runs(out: Path) -> tuple[Path, ...]:
 
 
 def _restore_keys(stage: Path, private: Path) -> None:
-    """Take the keys back that had their name already, when the release had not."""
+    """Move a private folder back that was renamed before the release was."""
     own = stage / PRIVATE
     if private.is_dir() and not own.exists():
         private.rename(own)
 
 
-def _find_runs_for(out: Path) -> Iterator[tuple[Path, RunRecord]]:
+def _iter_runs_for(out: Path) -> Iterator[tuple[Path, RunRecord]]:
+    """Yield the staging folder and the record of each run left for `out`."""
     for stage in _list_stages(out.parent):
         if not (stage / SAYS).exists():
             continue
@@ -269,6 +272,7 @@ def _find_runs_for(out: Path) -> Iterator[tuple[Path, RunRecord]]:
 
 
 def _list_stages(folder: Path) -> list[Path]:
+    """Return the staging folders of ended runs in a folder, sorted."""
     abandoned_runs = find_abandoned_runs(folder)
     return sorted(
         stage for stage in abandoned_runs if strip_owner(stage).endswith(STAGE)
@@ -276,13 +280,14 @@ def _list_stages(folder: Path) -> list[Path]:
 
 
 def _find_scratch_folder(parent: Path, stage: Path) -> Path | None:
-    """Return the scratch folder of the run, if it is in `parent`."""
+    """Return the scratch folder of a staged run in `parent`; None if none is."""
     name = strip_owner(stage)
     folders = (path for path in find_abandoned_runs(parent) if path.is_dir())
     return next((path for path in folders if strip_owner(path) + STAGE == name), None)
 
 
-def _describe_run(stage: Path) -> RunRecord | None:
+def _read_run_or_none(stage: Path) -> RunRecord | None:
+    """Return the record of a run in its staging folder; None if it is damaged."""
     try:
         return read_run(stage)
     except (ValueError, RecursionError, OSError):  # it is removed with all else
@@ -290,6 +295,7 @@ def _describe_run(stage: Path) -> RunRecord | None:
 
 
 def _read_undamaged(read: Callable[[Path], Found], path: Path, file: Path) -> Found:
+    """Return `read(path)`; refuse a damaged file of an ended run."""
     try:
         return read(path)
     except (ValueError, RecursionError, OSError):  # its words may quote the file

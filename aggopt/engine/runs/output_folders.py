@@ -48,7 +48,7 @@ class StagedRun(NamedTuple):
 
     @property
     def folders(self) -> tuple[Path, Path]:
-        """That of files in between, and that of the release that is being made."""
+        """The scratch folder, and the staging folder of the release."""
         return self.journal.work, self.journal.stage
 
 
@@ -56,7 +56,7 @@ class StagedRun(NamedTuple):
 def stage_run(
     out: Path, job: Job, parts: InputFolder, secret: str | None
 ) -> Iterator[StagedRun]:
-    """Yield folders for scratch files, and for the release; removed at the end.
+    """Yield the scratch and staging folders of a run; removed at the end.
 
     After Ctrl-C or SIGTERM they are kept, as after a kill, until a run resumes them, if
     the job sets `resume`, or discards them.  `secret` is the secret of a release to
@@ -99,12 +99,12 @@ def stage_run(
 
 
 def _is_signal(error: BaseException) -> bool:
-    """Whether Ctrl-C raises it, or a command's handler of SIGTERM."""
+    """Whether the exception is of Ctrl-C or SIGTERM."""
     return isinstance(error, KeyboardInterrupt | SystemExit)
 
 
 def _keep_journal(journal: Journal, ended: BaseException) -> bool:
-    """Keep the finished steps, and add their path to the exception of the run."""
+    """Keep the finished steps of a run that a signal ended; return if it did."""
     if not (journal.stage / PUBLIC).exists():  # the release has its name by now
         return False
     with defer_signals():
@@ -121,12 +121,13 @@ def _keep_journal(journal: Journal, ended: BaseException) -> bool:
 def _resume_run(
     engine: Engine, run_record: RunRecord, secret: str | None
 ) -> StagedRun | None:
+    """Return the staged folders of a run to resume; None for a new run."""
     before = resume_run(run_record, secret) if engine.resume else None
     return None if before is None else StagedRun(*before)
 
 
 def _remove_leftovers(engine: Engine, run_record: RunRecord) -> tuple[str, ...]:
-    """Remove useless remains, unless another run might resume them."""
+    """Remove remains of ended runs, unless this run resumes one."""
     if engine.resume:
         return ()
     return remove_runs(run_record, discard="resume" in list_written_keys(engine))
@@ -134,7 +135,7 @@ def _remove_leftovers(engine: Engine, run_record: RunRecord) -> tuple[str, ...]:
 
 @contextmanager
 def make_appearing_folder(out: Path) -> Iterator[Path]:
-    """Yield a folder (mode 0700) that is renamed at the end, or removed.
+    """Yield a private new folder that is renamed to `out` at the end.
 
     Remains of a killed process for this name are removed first.
 
@@ -159,6 +160,7 @@ def make_appearing_folder(out: Path) -> Iterator[Path]:
 
 
 def _make_unwritable_error(out: Path, error: OSError) -> PlaceError:
+    """Return the error for a path that cannot be written."""
     return PlaceError(
         f"{out} cannot be written: {error.strerror or 'the disk refuses'}.",
         fix="make room, or choose a folder that may be written to; nothing was left "
@@ -167,6 +169,7 @@ def _make_unwritable_error(out: Path, error: OSError) -> PlaceError:
 
 
 def _make_folder(parent: Path, prefix: str, ending: str) -> Path:
+    """Return a new temporary folder in `parent`."""
     try:
         return Path(tempfile.mkdtemp(ending, prefix, parent))
     except OSError as error:
@@ -174,7 +177,7 @@ def _make_folder(parent: Path, prefix: str, ending: str) -> Path:
 
 
 def _make_scratch_folder(stage: Path, parent: Path) -> Path:
-    """Return a new folder in `parent` that is called like the stage."""
+    """Return a new scratch folder in `parent`, named after the staging folder."""
     work = parent / stage.name.removesuffix(STAGE)
     try:
         work.mkdir(mode=0o700)
@@ -184,6 +187,7 @@ def _make_scratch_folder(stage: Path, parent: Path) -> Path:
 
 
 def _make_folder_error(parent: Path, error: OSError) -> PlaceError:
+    """Return the error for a folder that cannot be made in `parent`."""
     return PlaceError(
         f"No folder can be made in {parent}: {error.strerror}.",
         fix="name one that may be written to: [engine] work, or another --out.",
@@ -191,7 +195,7 @@ def _make_folder_error(parent: Path, error: OSError) -> PlaceError:
 
 
 def rename_into_place(config: RunState, out: Path, private: Path) -> None:
-    """Give both folders their names: both, or none; the public one last.
+    """Rename the private and the public folder to their final names, or neither.
 
     Raises
     ------

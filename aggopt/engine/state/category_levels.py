@@ -55,7 +55,7 @@ class Levels:
 
     @classmethod
     def of(cls, values: pa.Table, declared: AttributeType) -> "Levels":
-        """Return the levels that pieces of a table have, one after the other.
+        """Return the levels of a category from counts of values, added over pieces.
 
         Each as `counted` has found them.
 
@@ -89,7 +89,7 @@ class Levels:
         return levels.weighed(levels.shares)
 
     def weighed(self, sums: F64) -> "Levels":
-        """Return the levels by weights with these sums.
+        """Return the levels with shares of weight, from sums of weights per level.
 
         Sums are over all records of each level, (m,).
         """
@@ -107,16 +107,16 @@ class Levels:
 
     @cached_property
     def middle(self) -> F64:
-        """The mean of all records (q,), in these coordinates."""
+        """The mean coordinates of all records (q,)."""
         return np.asarray(self.shares @ self.points[: self.domain.m])
 
     @property
     def note(self) -> str:
-        """Note for the user if something deserves a second look, else empty."""
+        """The text of a note on odd branches of the tree, else empty."""
         return describe_odd_branches(self.domain)
 
     def column(self, name: str) -> nw.Series[Any]:
-        """Return a column of this name with an entry of each different value."""
+        """Return a column of this name with each distinct value once."""
         column: nw.Series[Any] = nw.from_native(
             pa.chunked_array([self.entries]), series_only=True
         )
@@ -124,7 +124,7 @@ class Levels:
 
 
 def count_coordinates(job: Job, levels: Mapping[str, Levels]) -> int:
-    """Return the number of coordinates of a record, one of each other attribute.
+    """Return the number of coordinates of a record: one of a number, more of nodes.
 
     `levels` are those of the categories, by name.
     """
@@ -135,7 +135,7 @@ def count_coordinates(job: Job, levels: Mapping[str, Levels]) -> int:
 def count_values(
     column: pa.ChunkedArray, declared: AttributeType, *, holes: bool = False
 ) -> pa.Table:
-    """Return the different values of some records, and the count of each.
+    """Return a table of the distinct values of some records and their counts.
 
     With `holes` missing values are not counted.
 
@@ -157,7 +157,7 @@ def count_values(
 
 
 def _select_present(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the entries that are not missing: neither null nor no number."""
+    """Return the entries that are not missing: neither null nor nan."""
     if pa.types.is_floating(column.type):
         column = column.filter(pc.invert(pc.is_nan(column)))
     return column.drop_null()
@@ -166,11 +166,12 @@ def _select_present(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def read_typed_entries(
     entries: pa.Array | pa.ChunkedArray, declared: AttributeType
 ) -> TypedColumn:
-    """Return entries of a column with their type; raises as `TypedColumn.of`."""
+    """Return the entries of a column with their inferred or declared type."""
     series = nw.from_native(_make_chunked(entries), series_only=True)
     return TypedColumn.of(series, declared.kind, declared.format)
 
 
 def _make_chunked(entries: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return entries as a chunked array."""
     chunked = isinstance(entries, pa.ChunkedArray)
     return entries if chunked else pa.chunked_array([entries])

@@ -51,7 +51,7 @@ class GroupSums:
 
     @classmethod
     def of(cls, config: BlockState, n: int, total: Floats) -> "GroupSums":
-        """Return the sums over all blocks, in their order."""
+        """Return the sums over the groups of all blocks, added in their order."""
         paths = config.all("grouped", len(config.blocks))
         sums = sum_arrays(paths, "within", "sse", "sae", "sums", "products")
         arrays = sum_arrays(paths, "there")["there"][config.places].astype(np.float64)
@@ -61,7 +61,7 @@ class GroupSums:
         return cls(n, arrays, within, sums["sse"], sums["sae"], mean, between, total)
 
     def shift(self, keep: str, constant: Bool) -> Shift | None:
-        """Return the shift of the centroids; None if they stay.
+        """Return the map from means to published centroids; None if unchanged.
 
         `constant` (p,) marks numbers with only one published value.
 
@@ -77,11 +77,11 @@ class GroupSums:
             scales = np.where(varying, 1.0 / np.where(varying, spread, 1.0), 0.0)
             return Shift(self.mean, np.diag(scales))
         if keep == "covariance":
-            return Shift(self.mean, self._to_covariance(varying))
+            return Shift(self.mean, self._find_covariance_map(varying))
         return None
 
-    def _to_covariance(self, varying: Bool) -> Floats:
-        """Return the map M (d, d) nearest to the identity that restores the total."""
+    def _find_covariance_map(self, varying: Bool) -> Floats:
+        """Return the matrix (d, d) nearest to the identity that restores `total`."""
         at = np.ix_(*2 * [np.flatnonzero(varying)])
         covariance = np.zeros_like(self.total)
         if varying.any():
@@ -91,7 +91,7 @@ class GroupSums:
         return covariance
 
     def prove_covariance(self) -> float:
-        """Return a bound of the squared error of centroids that keep the covariance."""
+        """Return a lower bound of the loss of centroids that keep the covariance."""
         spreads = np.trace(self.between) + np.trace(self.total)
         within = float(self.sse.sum())
         lowest = MomentSums(self.n * self.total, self.n * self.between).prove()
@@ -122,13 +122,13 @@ class PublishedSums:
 
     @classmethod
     def of(cls, config: BlockState, counts: Floats) -> "PublishedSums":
-        """Return the sums over all blocks, in their order, of the values present."""
+        """Return the sums over the published records of all blocks, in order."""
         names = [field.name for field in fields(cls)][1:]
         paths = config.all("figures", len(config.blocks))
         return cls(counts, **sum_arrays(paths, *names))
 
     def drifts(self, config: BlockState) -> dict[str, Drift]:
-        """Return by how much rounding moved each number."""
+        """Return the change of mean and variance by rounding, by attribute name."""
         scale = config.scale
         output = config.job.output
         steps = find_time_steps(config.clocks, config.numbers, scale.spread, output)
@@ -153,7 +153,7 @@ class PublishedSums:
     def missed(
         self, total: Floats, keep: str, published_moments: PublishedMoments | None
     ) -> float:
-        """Return by how much the published centroids miss the kept moments, per record.
+        """Return the largest deviation of published centroids from kept moments.
 
         `total` (d, d) is the covariance of the records.  If only some values are kept,
         it is the covariance of these values, from their `published_moments`.

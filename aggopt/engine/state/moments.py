@@ -39,7 +39,7 @@ class PartMoments:
 
     @classmethod
     def of(cls, X: Floats, weights: Floats | None = None) -> "PartMoments":
-        """Return the moments of records X (n, d), weighted by (n,) if weights exist.
+        """Return the moments of records X (n, d), by sampling weights if given.
 
         Missing values are nan; no number is beyond what `check_magnitudes` permits.
         """
@@ -55,13 +55,14 @@ class PartMoments:
 
     @classmethod
     def together(cls, parts: Sequence["PartMoments"]) -> "PartMoments":
-        """Return the moments of all records, in the order of the parts."""
+        """Return the moments of the union of several parts, added in order."""
         result = parts[0]
         for part in parts[1:]:
-            result = result._with(part)
+            result = result._add(part)
         return result
 
-    def _with(self, other: "PartMoments") -> "PartMoments":
+    def _add(self, other: "PartMoments") -> "PartMoments":
+        """Return the moments of the records of both parts."""
         both = self.n + other.n
         n = np.where(both > 0, both, 1.0)
         low = np.minimum(self.low, other.low)
@@ -79,7 +80,7 @@ class PartMoments:
 
     @property
     def scale(self) -> Scale:
-        """The scale of these records."""
+        """The origin and the standard deviation of each attribute."""
         same = self.high == self.low
         spread = np.where(same, 0.0, np.sqrt(self.variance))
         origin = np.where(same, self.low, self.mean)
@@ -87,6 +88,7 @@ class PartMoments:
 
 
 def _compute_mean(X: Floats, n: Floats, weights: Floats | None) -> Floats:
+    """Return the mean (d,) of records X (n, d) of total weights n (d,)."""
     return np.asarray(
         multiply_by_weights(X, weights).sum(axis=0) / np.where(n > 0, n, 1.0)
     )
@@ -115,7 +117,7 @@ class PublishedMoments:
 
     @classmethod
     def of(cls, paths: Sequence[Path], n: int) -> "PublishedMoments | None":
-        """Return the moments of blocks of n records; None if all values are kept.
+        """Return the moments of the values kept in all blocks; None if all are.
 
         Each block's moments are as from `block_moments`.
         """
@@ -129,13 +131,13 @@ class PublishedMoments:
         return cls(part_moments.scale, counts / part_moments.n)
 
     def costs(self, costs: Floats, power: int) -> Floats:
-        """Return sums (p,) of distances to this power, on their own z-scores."""
+        """Return sums (p,) of distances to this power, on z-scores of kept values."""
         return np.asarray(costs * self.factor / self._unit**power)
 
     def standardised(
         self, mean: Floats, covariance: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return mean and covariance on their own z-scores, and the moments to keep."""
+        """Return mean and covariance on z-scores of kept values, and targets."""
         unit = self._unit
         target = np.diag((~self.scale.constant).astype(np.float64))
         scaled = covariance / np.outer(unit, unit)
@@ -143,9 +145,10 @@ class PublishedMoments:
 
     @property
     def _unit(self) -> Floats:
+        """Standard deviations (p,) of kept values; 1 if constant."""
         return np.where(self.scale.constant, 1.0, self.scale.spread)
 
 
 def compute_block_moments(Z: Floats, weights: Floats | None) -> dict[str, Any]:
-    """Return the sums written for numbers Z (n, p) of a block, nan if not kept."""
+    """Return counts and moments of the numbers Z (n, p) of a block, by name."""
     return {"count": (~np.isnan(Z)).sum(axis=0), **vars(PartMoments.of(Z, weights))}

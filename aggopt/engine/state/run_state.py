@@ -34,7 +34,7 @@ class Shift:
     map: Floats = field(repr=False)
 
     def of(self, c: Floats) -> Floats:
-        """Return the published centroids of means c (m, d)."""
+        """Return the published centroids for group means c (m, d)."""
         moved = np.zeros_like(c)
         for j, row in enumerate(self.map):  # in one order, whatever m is
             moved += np.nan_to_num(c[:, j] - self.centre[j])[:, None] * row
@@ -101,13 +101,13 @@ class RunState:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The other quasi-identifiers."""
+        """Names of the numeric quasi-identifiers."""
         names = self.job.roles.quasi_identifier
         return tuple(name for name in names if name not in self.categories)
 
     @property
     def places(self) -> list[int]:
-        """Positions of the numbers among the quasi-identifiers, from 0."""
+        """Positions of the numeric attributes among the quasi-identifiers, from 0."""
         names = self.job.roles.quasi_identifier
         return [names.index(name) for name in self.numbers]
 
@@ -118,19 +118,19 @@ class RunState:
         return [names.index(name) for name in self.categories]
 
     def at(self, step: str, number: int) -> Path:
-        """Return the file in between that a step has of this number."""
+        """Return the path of the scratch file of a step's task."""
         return self.work / f"{step}-{number:06d}"
 
     def all(self, step: str, count: int) -> list[Path]:
-        """Return the results of all tasks of a step, in order."""
+        """Return the paths of the scratch files of all tasks of a step, in order."""
         return [self.at(step, number) for number in range(count)]
 
     def part(self, number: int) -> Path:
-        """Return a file of the release."""
+        """Return the path of a released file."""
         return self.public / f"part-{number:05d}.parquet"
 
     def key(self, number: int) -> Path:
-        """Return the key of a file of the release."""
+        """Return the path of the private key of a released file."""
         return self.private / f"key-{number:05d}.parquet"
 
 
@@ -150,7 +150,7 @@ class LeafState(RunState):
 
     @property
     def leaves(self) -> int:
-        """Number of leaves."""
+        """Number of leaves of the tree, or of buckets of missing-value patterns."""
         return self.tree.leaves if self.buckets is None else self.buckets.count
 
 

@@ -62,11 +62,11 @@ class Shuffle:
 
     @property
     def regions(self) -> int:
-        """Number of buckets of the files of the first step."""
+        """Number of regions, which the first step writes."""
         return -(-self.buckets // self.width)
 
     def write(self, to: Path, rows: pa.Table, bucket: I64) -> list[int]:
-        """Write rows by their bucket (n,); return how many each region has."""
+        """Write rows sorted by bucket (n,); return the row count of each region."""
         if self.width > 1:
             rows = append_column(rows, bucket)
         region = bucket // self.width
@@ -89,7 +89,7 @@ class Shuffle:
         return tuple(result)
 
     def sources(self, buckets: Sequence[int], config: RunState) -> Sources:
-        """Return the places of the rows of some buckets."""
+        """Return the scratch files and positions of the rows of some buckets."""
         if self.width == 1:
             return (BlockSource(self.step, 0, self.files, tuple(buckets)),)
         regions: dict[int, list[int]] = {}
@@ -106,6 +106,7 @@ class Shuffle:
         )
 
     def _tasks(self, region: int, config: RunState) -> tuple[int, int]:
+        """Return first and last task (exclusive) of the second step for a region."""
         deals = enumerate(config.deals[self.step])
         numbers = [number for number, deal in deals if deal.region == region]
         return numbers[0], numbers[-1] + 1
@@ -114,7 +115,7 @@ class Shuffle:
 def run_second_step(
     run_step: Each, spread: Shuffle, sizes: list[list[int]], config: C
 ) -> tuple[C, I64]:
-    """Return the rows of each bucket (buckets,), after a second step if necessary.
+    """Shuffle regions to buckets if necessary; return state and bucket sizes.
 
     `sizes` are the counts that `write` returned for each file.
     """
@@ -132,7 +133,7 @@ def run_second_step(
 
 
 def shuffle_region(step: str, number: int, config: RunState) -> list[int]:
-    """Write rows of a region by their bucket; return how many each bucket has."""
+    """Write the rows of a region sorted by bucket; return each bucket's count."""
     deal = config.deals[step][number]
     files = [config.at(step, file) for file in range(deal.first, deal.last)]
     rows, bucket = split_last_column(read_buckets(files, [deal.region]))
@@ -142,11 +143,12 @@ def shuffle_region(step: str, number: int, config: RunState) -> list[int]:
 
 
 def _name_second_step(step: str) -> str:
+    """Return the name of the files of a step's second shuffle."""
     return f"{step}-again"
 
 
 def read_block(number: int, config: BlockState) -> tuple[pa.Table, I64]:
-    """Return the records of a block, sorted by their numbers, and the numbers."""
+    """Return the records of a block in order of their numbers, and the numbers."""
     rows = read_sources(config.blocks[number], config.at)
     numbers = rows.column(len(config.columns)).to_numpy()
     order = np.argsort(numbers, kind="stable")

@@ -44,12 +44,12 @@ class SplitTree:
 
     @property
     def leaves(self) -> int:
-        """How many there are."""
+        """Number of leaves of the tree."""
         return 1 << self.levels
 
     @classmethod
     def of(cls, Z: Floats, levels: int) -> "SplitTree":
-        """Return the tree of a sample Z (s, d)."""
+        """Return the tree that halves a sample Z (s, d), `levels` times."""
         nodes = (1 << levels) - 1
         axes = np.zeros((nodes, Z.shape[1]))
         cuts = np.zeros(nodes)
@@ -89,7 +89,7 @@ class SplitTree:
 
 
 def project_on_axes(Z: Floats, axes: Floats) -> Floats:
-    """Return the position of each record (n, d) along its axis, (n, d) or (1, d).
+    """Return the projection (n,) of each record (n, d) on its axis.
 
     Summed in one order, column after column, for any number of records: equal records
     have equal positions on any machine.
@@ -101,7 +101,7 @@ def project_on_axes(Z: Floats, axes: Floats) -> Floats:
 
 
 def hash_to_unit(numbers: U64, nodes: U64) -> Floats:
-    """Return a number in [0, 1) of each record and node, as if drawn."""
+    """Return a pseudo-random number in [0, 1) for each record and tree node."""
     with np.errstate(over="ignore"):
         mixed = numbers * np.uint64(0x9E3779B97F4A7C15) + nodes
         for shift, factor in _STEPS:
@@ -115,7 +115,7 @@ _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))  # of splitmix64
 
 
 def _choose_cut(Z: Floats, size: float) -> tuple[Floats, int]:
-    """Return the axis along which to cut a sample (s, d), and the number on the left.
+    """Return the axis that cuts a sample (s, d), and the number of records left.
 
     `size` is the node's, 1 if all of its depth are alike.  The best cut across a
     principal axis is turned towards the line between the means of its two sides, while
@@ -147,7 +147,7 @@ class _Cut(NamedTuple):
 
 
 def _find_best_cut(Z: Floats, axes: Floats, places: I64, beside: int) -> _Cut:
-    """Return the cut of a sample (s, d) at the place with the fewest records.
+    """Return the cut of a sample (s, d) where records are sparsest.
 
     At this place along axes (a, d) the `beside` nearest records of either side reach
     farthest.
@@ -162,7 +162,7 @@ def _find_best_cut(Z: Floats, axes: Floats, places: I64, beside: int) -> _Cut:
 
 
 def _find_direction(Z: Floats, cut: _Cut) -> Floats:
-    """Return the direction (d,) from the mean of one side of a cut to the other's."""
+    """Return the unit direction (d,) from the left side's mean to the right's."""
     order = np.argsort(Z @ cut.axis, kind="stable")
     left = Z[order[: cut.place]]
     right = Z[order[cut.place :]]
@@ -172,7 +172,7 @@ def _find_direction(Z: Floats, cut: _Cut) -> Floats:
 
 
 def _find_principal_axes(Z: Floats) -> Floats:
-    """Return the directions (d, d) of records (n, d), largest variance first."""
+    """Return the principal axes (d, d) of records (n, d), by variance."""
     if len(Z) <= Z.shape[1]:
         return np.asarray(np.eye(Z.shape[1]))
     away = Z - Z.mean(axis=0)
@@ -182,19 +182,19 @@ def _find_principal_axes(Z: Floats) -> Floats:
 
 
 def count_tree_levels(n: float, block: int) -> int:
-    """Return how often n records are halved, so that leaves have about this size."""
+    """Return the number of halvings of n records to leaves of about `block`."""
     return max(0, round(log2(max(n, 1) / block)))
 
 
 def estimate_largest_leaf(n: int, block: int) -> int:
-    """Return how many of n records the largest leaf has, about."""
+    """Return the approximate number of records of the largest leaf."""
     return min(n, round(UNEVEN * n / (1 << count_tree_levels(n, block))))
 
 
 def merge_leaves(
     sizes: I64, needed: int, keep: Callable[[Sequence[int]], bool] = lambda leaves: True
 ) -> list[tuple[int, ...]]:
-    """Return leaves, merged with neighbours in the tree, so that each has `needed`.
+    """Return leaves merged with neighbours, so that each has `needed` records.
 
     Sizes (leaves,) are the number of records of each leaf; the total is at least
     `needed`.  If all leaves together `keep` the requirement of a block, each block
@@ -243,7 +243,7 @@ class PatternBuckets:
     def of(
         cls, patterns: Bool, counts: I64, block: int, depth: int
     ) -> "PatternBuckets":
-        """Return the buckets of patterns (p, d) with these record counts, in blocks."""
+        """Return buckets for patterns of missing values (p, d) with these counts."""
         common = np.argsort(-counts, kind="stable")[:MOST]
         ordered = common[np.lexsort(patterns[common].T)]
         needed = np.rint(np.log2(np.maximum(counts[ordered] / block, 1.0)))
@@ -252,7 +252,7 @@ class PatternBuckets:
 
     @property
     def count(self) -> int:
-        """How many buckets there are."""
+        """Number of buckets."""
         return int(self._first[-1]) + 1
 
     def bucket(self, absent: Bool, leaf: I64) -> I64:
@@ -267,11 +267,12 @@ class PatternBuckets:
 
     @property
     def _first(self) -> I64:
+        """The first bucket of each pattern, and of all other patterns last."""
         return np.concatenate([[0], np.cumsum(1 << self.levels)]).astype(np.int64)
 
 
 def count_patterns(absent: Bool) -> dict[str, Bool | I64]:
-    """Return the patterns of records (n, d), and how many have each, by name."""
+    """Return the distinct patterns of missing values (n, d), and their counts."""
     if not absent.any():  # no sorting of records
         first = absent[:1]
         return {"patterns": first, "of each": np.full(len(first), len(absent))}
@@ -280,7 +281,7 @@ def count_patterns(absent: Bool) -> dict[str, Bool | I64]:
 
 
 def merge_patterns(paths: Sequence[Path]) -> tuple[Bool, I64]:
-    """Return the patterns (p, d) of all pieces, and how many records have each."""
+    """Return the patterns of missing values (p, d) of all pieces, with counts."""
     arrays = [load_arrays(path, "patterns", "of each") for path in paths]
     rows = np.vstack([requirement["patterns"] for requirement in arrays])
     patterns, which = np.unique(rows, axis=0, return_inverse=True)
@@ -289,6 +290,6 @@ def merge_patterns(paths: Sequence[Path]) -> tuple[Bool, I64]:
 
 
 def count_present(X: Floats, leaf: I64, leaves: int) -> dict[str, I64]:
-    """Return how many values of each attribute each leaf has (leaves, d), by name."""
+    """Return the number of present values (leaves, d) of each attribute and leaf."""
     columns = [np.bincount(leaf, ~absent, leaves) for absent in np.isnan(X).T]
     return {"there": np.stack(columns, axis=1).astype(np.int64)}

@@ -40,14 +40,14 @@ LevelsOrError = tuple[str, Levels | AggoptError]
 
 
 def find_categories(schema: pa.Schema, job: Job) -> tuple[str, ...]:
-    """Return the quasi-identifiers that are categories, by their types or the job."""
+    """Return the quasi-identifiers that are categories, by type or declaration."""
     return select_attributes(_is_category, schema, job)
 
 
 def select_attributes(
     are: Callable[[pa.DataType, str | None], bool], schema: pa.Schema, job: Job
 ) -> tuple[str, ...]:
-    """Return the quasi-identifiers that are selected by their type and the job."""
+    """Return the quasi-identifiers for which `are(type, declared kind)` is true."""
     return tuple(
         name
         for name in job.roles.quasi_identifier
@@ -57,17 +57,18 @@ def select_attributes(
 
 
 def _is_category(kind: pa.DataType, value: str | None) -> bool:
+    """Whether a column of this type and declared kind is a category."""
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     return value not in NUMERIC if value else not (number or pa.types.is_temporal(kind))
 
 
 def get_declared_kind(job: Job, name: str) -> str | None:
-    """Return the kind that the job declares for an attribute, if any."""
+    """Return the kind that the job declares for an attribute; None if none."""
     return job.attributes[name].type.kind if name in job.attributes else None
 
 
 def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
-    """Return an empty table with the columns and levels of the others.
+    """Return an empty table with the columns and the levels of the whole table.
 
     Columns that are not read are left out.
     """
@@ -80,12 +81,13 @@ def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
 
 
 def list_missing_attributes(job: Job) -> frozenset[str]:
-    """Return the quasi-identifiers that may lack values and have no level for that."""
+    """Return the quasi-identifiers that may have missing values."""
     names = job.roles.quasi_identifier
     return list_attributes_kept_missing(names, job.attributes, job.missing.policy)
 
 
 def _list_types(schema: pa.Schema, job: Job) -> Types:
+    """Return the encoding type of each column, declared or by the schema."""
     declared_types = {
         n: attribute for n, attribute in job.attributes.items() if n in schema.names
     }
@@ -95,7 +97,7 @@ def _list_types(schema: pa.Schema, job: Job) -> Types:
 
 
 def count_levels(number: int, config: RunState) -> int:
-    """Write how many records of a piece have each level; return how many they are."""
+    """Write the counts of each category's values in a piece; return its records."""
     piece = config.pieces[number]
     names = (*config.categories, *config.job.roles.stratum)
     rows, _ = read_published_rows(piece.read(names), 0, config)
@@ -112,7 +114,7 @@ def count_levels(number: int, config: RunState) -> int:
 
 
 def add_levels(config: RunState, schema: pa.Schema) -> RunState:
-    """Return the run state with the levels of the whole table.
+    """Return the run state with the category levels of the whole table.
 
     Raises
     ------
@@ -145,7 +147,7 @@ def add_levels(config: RunState, schema: pa.Schema) -> RunState:
 
 
 def iterate_folder_levels(parts: InputFolder, job: Job) -> Iterator[LevelsOrError]:
-    """Yield each category with its levels in a folder, or why it is refused.
+    """Yield each category's name with its levels, or the error that refuses it.
 
     All records are read, of categories alone, a piece at a time.
     """
@@ -169,7 +171,7 @@ def iterate_folder_levels(parts: InputFolder, job: Job) -> Iterator[LevelsOrErro
 def sum_level_weights(
     X: Floats, each: Floats | None, config: RunState
 ) -> dict[str, F64]:
-    """Return the weights (n,) that records X (n, d) of each level have, by name."""
+    """Return the total weight of each level of each category, by name."""
     if each is None:
         return {}
     weights = {}
@@ -183,12 +185,12 @@ def sum_level_weights(
 
 
 def _iterate_columns(X: Floats, config: RunState) -> Iterator[tuple[str, Floats]]:
-    """Yield the name of each category and its column of records X (n, d)."""
+    """Yield the name and the column (n,) of each category in X (n, d)."""
     yield from zip(config.categories, X[:, config.places_of_categories].T, strict=True)
 
 
 def add_weighted_levels(config: RunState) -> RunState:
-    """Return the run state with levels weighted by the weights of their records.
+    """Return the run state with levels weighted by their records' weights.
 
     Raises
     ------
@@ -212,18 +214,19 @@ def add_weighted_levels(config: RunState) -> RunState:
 
 
 def find_dates(schema: pa.Schema, job: Job) -> tuple[str, ...]:
-    """Return the quasi-identifiers that are dates, by their types or the job."""
+    """Return the quasi-identifiers that are dates, by type or declaration."""
     return select_attributes(_is_date, schema, job)
 
 
 def _is_date(kind: pa.DataType, value: str | None) -> bool:
+    """Whether a column of this type and declared kind has dates."""
     return value == "date" or (
         value in (None, "numeric") and pa.types.is_temporal(kind)
     )
 
 
 def count_dates(number: int, config: RunState) -> int:
-    """Write the origin and the unit of dates of a piece; return its records.
+    """Write origin and unit of each date column of a piece; return its records.
 
     Raises
     ------
@@ -243,7 +246,7 @@ def count_dates(number: int, config: RunState) -> int:
 
 
 def _convert_dates(rows: pa.Table, config: RunState) -> pa.Table:
-    """Return rows of a piece with dates for text, in the format that the job sets."""
+    """Return rows with text parsed to dates, in the format that the job sets."""
     declared = {
         n: config.job.attributes[n].type
         for n in config.dates
@@ -254,7 +257,7 @@ def _convert_dates(rows: pa.Table, config: RunState) -> pa.Table:
 
 
 def _find_clock(column: pa.ChunkedArray, name: str, job: Job) -> Clock | None:
-    """Return the unit and origin of dates of some records; None if all are missing."""
+    """Return the unit and origin of a column of dates; None if all are missing."""
     present = column.drop_null()
     if not len(present):
         return None
@@ -264,7 +267,7 @@ def _find_clock(column: pa.ChunkedArray, name: str, job: Job) -> Clock | None:
 
 
 def add_clocks(config: RunState) -> RunState:
-    """Return the run state with the unit and origin of dates of the whole table.
+    """Return the run state with unit and origin of the dates of the whole table.
 
     Raises
     ------
@@ -279,7 +282,7 @@ def add_clocks(config: RunState) -> RunState:
 
 
 def _join_clocks(place: int, config: RunState) -> Clock:
-    """Return what counts from the first date of all pieces, in units of all."""
+    """Return the common unit and origin of a date column, over all pieces."""
     paths = config.all(f"dates of {place}", len(config.pieces))
     pieces = zip(config.pieces, map(load_state, paths), strict=True)
     known_clocks = [(piece.path.name, clock) for piece, clock in pieces if clock]
@@ -301,7 +304,7 @@ def _join_clocks(place: int, config: RunState) -> Clock:
 
 
 def parse_dates(rows: pa.Table, config: RunState) -> pa.Table:
-    """Return rows of a piece with dates in place of the text that spells them."""
+    """Return rows of a piece with columns of text parsed to dates."""
     for name, clock in config.clocks.items():
         column = rows.column(name)
         place = rows.schema.get_field_index(name)

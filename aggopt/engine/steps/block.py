@@ -56,7 +56,7 @@ GROUP_BITS = 32  # of a group's number: the rest is its block's
 
 
 def partition_block(number: int, config: BlockState) -> int:
-    """Partition a block; write its groups and their sums; return how many there are."""
+    """Partition a block; write its groups and their sums; return the group count."""
     rows, _ = read_block(number, config)
     job = config.job
     table = read_checked_table(rows, config)
@@ -94,13 +94,13 @@ def partition_block(number: int, config: BlockState) -> int:
 
 
 def standardise_numbers(X: Floats, config: BlockState) -> Floats:
-    """Return the z-scores of numbers (n, p) of records X (n, d); nan where missing."""
+    """Return the z-scores (n, p) of the numeric columns of X (n, d)."""
     numbers = X[:, config.places]
     return np.where(np.isnan(numbers), np.nan, config.scale.standardise(numbers))
 
 
 def publish_block(number: int, config: BlockState) -> list[int]:
-    """Write the published records of a block, by the file that they belong to."""
+    """Write a block's published records, by released file; return counts per file."""
     rows, numbers = read_block(number, config)
     arrays = scratch_files.load_arrays(config.at("grouped", number), *HELD)
     labels = arrays["labels"]
@@ -142,7 +142,7 @@ def _assemble_values(
     weights: Floats | None,
     config: BlockState,
 ) -> Floats:
-    """Return what groups publish (m, d), of numbers with centroids c (m, p)."""
+    """Return the published value of each group and attribute, (m, d)."""
     X = table.matrix()
     labels = arrays["labels"]
     scale = config.scale
@@ -160,7 +160,7 @@ def _assemble_values(
 
 
 def _shift_centroids(number: int, c: Floats, config: BlockState) -> Floats:
-    """Return the published values for centroids c (m, p), nan if none is published."""
+    """Return the published centroids (m, p) for group means c, nan if none."""
     if config.shift is None and not config.solved:
         return c
     moved = c if config.shift is None else config.shift.of(c)
@@ -171,7 +171,7 @@ def _shift_centroids(number: int, c: Floats, config: BlockState) -> Floats:
 
 
 def make_part_shuffle(config: BlockState) -> Shuffle:
-    """Return the shuffle of records of blocks over the files of the release."""
+    """Return the shuffle of records from blocks to the files of the release."""
     return Shuffle("published", len(config.blocks), config.parts)
 
 
@@ -187,7 +187,7 @@ def _compute_loss(
 def _sum_figures(
     Z: Floats, before: Floats, after: Floats, weights: Floats | None
 ) -> dict[str, Floats]:
-    """Return sums over z-scores (n, p) of the values that decide on the release."""
+    """Return sums of original and published z-scores (n, p), by name."""
     is_present = ~np.isnan(Z)
     z, b, a = (np.where(is_present, x, 0.0) for x in (Z, before, after))
     return {
@@ -201,7 +201,7 @@ def _sum_figures(
 
 
 def apply_global_programs(c: Floats, number: int, config: BlockState) -> Floats:
-    """Return the centroids of a block (m, d), some as programs of all blocks have them.
+    """Return centroids c (m, d) of a block, with solved attributes replaced.
 
     These are of the numbers whose programs had an answer.
     """
@@ -218,7 +218,7 @@ def apply_global_programs(c: Floats, number: int, config: BlockState) -> Floats:
 def compare_block(
     number: int, X: Floats, released: Floats, labels: Labels, config: BlockState
 ) -> None:
-    """Write the counts of a comparison of a block with its originals X (n, d).
+    """Write counts of values that a block publishes unchanged or as missing.
 
     `released` (n, d) are the published values, and `labels` (n,) the groups.
     """
@@ -235,7 +235,7 @@ def compare_block(
 
 
 def add_originals(audit: Audit, config: BlockState) -> Audit:
-    """Return an audit with the comparison with the originals of all blocks."""
+    """Return the audit with the comparison with originals, summed over blocks."""
     paths = config.all("compared", len(config.blocks))
     changes, same = zip(*map(scratch_files.load_state, paths), strict=True)
     names = config.job.roles.quasi_identifier
@@ -247,30 +247,32 @@ def add_originals(audit: Audit, config: BlockState) -> Audit:
 def partition_table_of_block(
     table: Table, records: Encoded, config: LeafState
 ) -> tuple[Labels, Bool]:
-    """Return the groups of records (n,), and a mask (n, d) of the values that decide.
+    """Return the group of each record (n,), and a mask (n, d) of kept values.
 
     `records` are the coordinates of a table.  Groups are made within each stratum
     independently, and by the job's policy if values of the block are missing.
     """
     incomplete = bool(find_missing(records).any())
     if config.strata is None:
-        return _partition(table, records, config, incomplete=incomplete)
+        return _partition_records(table, records, config, incomplete=incomplete)
     is_kept = np.empty((len(records), len(records.attributes)), np.bool_)
 
     def partition_stratum(rows: I64) -> Labels:
         part = replace(table, frame=table.frame[rows])
         alone = compute_coordinates(part.matrix(), config, config.scale)
-        labels, is_kept[rows] = _partition(part, alone, config, incomplete=incomplete)
+        labels, is_kept[rows] = _partition_records(
+            part, alone, config, incomplete=incomplete
+        )
         return labels
 
     strata = scratch_files.load_state(config.strata).of(table.frame.to_arrow())
     return apply_within_strata(strata, partition_stratum), is_kept
 
 
-def _partition(
+def _partition_records(
     table: Table, records: Encoded, config: LeafState, *, incomplete: bool
 ) -> tuple[Labels, Bool]:
-    """Return groups, merged until they satisfy the requirements, and the mask."""
+    """Return the groups of records (n,), repaired if required, and the mask (n, d)."""
     job = config.job
     repairs = job.privacy.repair is not None
     on_progress = scratch_files.stop_on_request(config.work, 2 if repairs else 1)
@@ -316,18 +318,18 @@ def _partition(
 
 
 def _allow_nothing_published(is_kept: Bool, names: Sequence[str]) -> None:
-    """Let a block publish nothing of an attribute: others may."""
+    """Accept an attribute without published values: other blocks may have some."""
 
 
 def compute_observed_means(
     Z: Floats, labels: Labels, method: str, weights: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Return means and centroids (m, p) of numbers Z (n, p), over the present values.
+    """Return group means and centroids (m, p) of the present values of Z (n, p).
 
     nan if a group has none.  Weighted by (n,), if given.
     """
     if not np.isnan(Z).any():
-        return _select_whole(Z, labels, method, weights)
+        return _compute_complete_means(Z, labels, method, weights)
     shape = int(labels.max()) + 1, Z.shape[1]
     means = np.full(shape, np.nan)
     centroids = np.full(shape, np.nan)
@@ -335,7 +337,7 @@ def compute_observed_means(
         is_present = PresentRows.of(~np.isnan(z), labels)
         if len(is_present.rows):
             weights_of_rows = None if weights is None else weights[is_present.rows]
-            found = _select_whole(
+            found = _compute_complete_means(
                 z[is_present.rows, None], is_present.labels, method, weights_of_rows
             )
             means[is_present.there, j], centroids[is_present.there, j] = (
@@ -344,9 +346,10 @@ def compute_observed_means(
     return means, centroids
 
 
-def _select_whole(
+def _compute_complete_means(
     Z: Floats, labels: Labels, method: str, weights: Floats | None
 ) -> tuple[Floats, Floats]:
+    """Return group means and centroids (m, p) of Z (n, p) without missing values."""
     if not Z.shape[1]:
         nothing = np.empty((int(labels.max()) + 1, 0))
         return nothing, nothing
@@ -357,6 +360,6 @@ def _select_whole(
 
 
 def count_observed(is_kept: Bool, labels: Labels, weights: Floats | None) -> Floats:
-    """Return how many values that are kept (n, d) each group has, (m, d); by weight."""
+    """Return the number, or weight, of kept values of each group (m, d)."""
     weighted = multiply_by_weights(is_kept.astype(np.float64), weights)
     return np.stack([np.bincount(labels, x) for x in weighted.T], axis=1)

@@ -25,12 +25,12 @@ TOGETHER = "frequencies"  # which looks at all groups of a table
 
 
 def is_chosen_globally(config: RunState) -> bool:
-    """Whether the categories of all groups are chosen by one program."""
-    return _get_method(config).method == TOGETHER if config.categories else False
+    """Whether one program chooses the categories of all groups of the table."""
+    return _get_section(config).method == TOGETHER if config.categories else False
 
 
 def read_codes(X: Floats, is_kept: Bool, config: RunState) -> I64:
-    """Return the levels of categories (n, c) of records X (n, d); -1 if not kept."""
+    """Return the level codes of categories (n, c) of X (n, d); -1 if not kept."""
     places = config.places_of_categories
     return np.where(is_kept[:, places], X[:, places], -1).astype(np.int64)
 
@@ -38,7 +38,7 @@ def read_codes(X: Floats, is_kept: Bool, config: RunState) -> I64:
 def make_global_data(
     X: Floats, is_kept: Bool, weights: Floats | None, config: RunState
 ) -> dict[str, Any]:
-    """Return the data of records X (n, d) for a global program, by name, if one exists.
+    """Return the arrays of records X (n, d) that a program of all groups needs.
 
     They may have weights (n,).
     """
@@ -56,7 +56,7 @@ class ChoiceEnd(Certificate):
 
 
 def choose_category(place: int, config: BlockState) -> ChoiceEnd:
-    """Choose the levels of a category for all groups; write them, return the proof.
+    """Choose a category's levels for all groups; write them, return a certificate.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def choose_category(place: int, config: BlockState) -> ChoiceEnd:
 def choose_nodes_of_block(
     number: int, codes: I64, labels: Labels, weights: Floats | None, config: BlockState
 ) -> Floats:
-    """Return the nodes that groups of a block publish (m, c), nan if none is published.
+    """Return the nodes that a block's groups publish (m, c), nan if none.
 
     `codes` (n, c) are the levels of its records, with these weights (n,).  Total
     distances, counts of nodes, and ties are written to a file.
@@ -147,7 +147,7 @@ def choose_nodes_of_block(
 
 
 def convert_categories(rows: pa.Table, config: RunState) -> pa.Table:
-    """Return rows with categories of one type in all blocks, whatever they publish."""
+    """Return rows with each category cast to one type for all blocks."""
     for name in config.categories:
         column = rows.column(name)
         kind = config.levels[name].entries.type
@@ -157,7 +157,7 @@ def convert_categories(rows: pa.Table, config: RunState) -> pa.Table:
 
 
 def _read_program_nodes(place: int, number: int, config: BlockState) -> Floats:
-    """Return the nodes (m,) that groups of a block publish, from the global program."""
+    """Return the nodes (m,) that the global program chose for a block's groups."""
     first = sum(config.counts[:number])
     choice = load_arrays(config.at("chosen", place), "choice")["choice"]
     return np.asarray(choice[first : first + config.counts[number]])
@@ -171,9 +171,9 @@ def _choose_categories(
     config: RunState,
     purpose: str,
 ) -> PublishedCategories:
-    """Return the published values of a category, for groups of weighted records."""
+    """Return the published values of one category, for these groups."""
     levels = config.levels[name]
-    section = _get_method(config)
+    section = _get_section(config)
     settings = make_choice_arguments(section, config.secret, purpose, weights)
     settings.pop("with_", ())
     categories = Categories(levels.domain, codes)
@@ -184,5 +184,6 @@ def _choose_categories(
         )
 
 
-def _get_method(config: RunState) -> CategorySection:
+def _get_section(config: RunState) -> CategorySection:
+    """Return the job's settings of the aggregation of categories."""
     return cast(CategorySection, config.job.aggregation.categories)

@@ -36,7 +36,7 @@ COORDINATES = 2**22  # of records that are encoded at once, at most: 32 MiB
 
 
 def describe_part(number: int, config: RunState) -> int:
-    """Check a piece, and write its moments and a sample of it; return its records."""
+    """Check a piece; write its moments and a sample; return its record count."""
     piece = config.pieces[number]
     job = config.job
     read = piece.read(config.columns)
@@ -74,14 +74,14 @@ def describe_part(number: int, config: RunState) -> int:
 
 
 def read_checked_table(rows: pa.Table, config: RunState) -> Table:
-    """Return the checked table of some records; raises as `Table.of`."""
+    """Return some records as a table, validated by the job's roles and types."""
     like = attribute_values.make_empty_table(rows.schema, config)
     job = config.job
     return Table.of(rows, job.roles.released, job.attributes, like=like)
 
 
 def read_summary(config: RunState) -> tuple[PartMoments, Floats]:
-    """Return the moments of all numbers, and the sample (s, d), in the files' order."""
+    """Return the moments of the numbers of all records, and the sample (s, d)."""
     found = [load_arrays(path) for path in read_descriptions(config)]
     what = "" if config.mean_weight is None else " by weight"
     names = [moments_of_part.name for moments_of_part in fields(PartMoments)]
@@ -93,12 +93,12 @@ def read_summary(config: RunState) -> tuple[PartMoments, Floats]:
 
 
 def read_descriptions(config: RunState) -> list[Path]:
-    """Return the results of the first pass for each piece."""
+    """Return the paths of the first pass's results for each piece."""
     return config.all("described", len(config.pieces))
 
 
 def scatter_part(number: int, config: LeafState) -> list[int]:
-    """Write the records of a piece by their leaf; return how many each leaf has."""
+    """Write a piece's records by tree leaf; return each leaf's record count."""
     piece = config.pieces[number]
     typed = attribute_values.parse_dates(piece.read(config.columns), config)
     rows, numbers = read_published_rows(typed, piece.first, config)
@@ -111,7 +111,7 @@ def scatter_part(number: int, config: LeafState) -> list[int]:
 
 
 def _find_leaves(rows: pa.Table, numbers: I64, number: int, config: LeafState) -> I64:
-    """Return the leaf of each record of a piece, (n,)."""
+    """Return the leaf, or bucket, of each record of a piece, (n,)."""
     X = read_checked_table(rows, config).matrix()
     rows_at_once = count_rows_at_once(config)
     parts = (slice(i, i + rows_at_once) for i in range(0, len(X), rows_at_once))
@@ -133,13 +133,13 @@ def _find_leaves(rows: pa.Table, numbers: I64, number: int, config: LeafState) -
 
 
 def count_rows_at_once(config: RunState) -> int:
-    """Return how many records are encoded at once: fewer if they are wide."""
+    """Return the number of records to encode at once, fewer if they are wide."""
     width = count_coordinates(config.job, config.levels)
     return min(AT_ONCE, COORDINATES // max(width, 1) + 1)
 
 
 def make_leaf_shuffle(config: LeafState) -> Shuffle:
-    """Return the shuffle of records over the leaves of the tree, of each stratum."""
+    """Return the shuffle of records from pieces to the leaves of each stratum."""
     return Shuffle("scattered", len(config.pieces), count_buckets(config))
 
 
@@ -154,7 +154,7 @@ def compute_covariance(part_moments: PartMoments, scale: Scale) -> Any:
 
 
 def compute_coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:
-    """Return coordinates of records X (n, d), including nodes, as `aggopt.encode` does.
+    """Return records X (n, d) encoded as coordinates, as by `aggopt.encode`.
 
     A missing value, nan, has coordinates that are nan.  `scale` is the scale of the
     numbers of all records.
@@ -175,7 +175,7 @@ def compute_coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:
 
 
 def compute_block_coordinates(X: Floats, config: RunState, scale: Scale) -> F64:
-    """Return coordinates (n, p) that blocks are cut by, means for missing values.
+    """Return coordinates (n, p) for cutting blocks, means for missing values.
 
     `scale` is the scale of the numbers of all records.
     """
@@ -195,6 +195,7 @@ def compute_block_coordinates(X: Floats, config: RunState, scale: Scale) -> F64:
 def _encode_category(
     name: str, x: Floats, config: RunState
 ) -> tuple[EncodedAttribute, F64]:
+    """Return an encoded category and its coordinates (n, q)."""
     levels = config.levels[name]
     absent = np.isnan(x)
     codes = np.where(absent, -1, x).astype(np.int64)
@@ -206,6 +207,7 @@ def _encode_category(
 def _encode_number(
     name: str, x: Floats, z: Floats, config: RunState, constant: bool
 ) -> tuple[EncodedAttribute, F64]:
+    """Return an encoded number and its coordinate (n, 1), or none if constant."""
     weight = 0.0 if constant else get_attribute_weight(name, config)
     part = np.sqrt(weight) * z[:, None][:, : int(not constant)]
     numeric_column = NumericColumn(x)
@@ -215,6 +217,6 @@ def _encode_number(
 
 
 def get_attribute_weight(name: str, config: RunState) -> float:
-    """Return the factor of the distances of an attribute, as the job sets it."""
+    """Return the weight of an attribute's distances, as the job sets it."""
     attributes = config.job.attributes
     return float(attributes[name].weight) if name in attributes else 1.0

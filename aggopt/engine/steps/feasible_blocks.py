@@ -48,7 +48,7 @@ WIDEST = 16  # blocks that may go together: tasks read one at a time
 def merge_infeasible_blocks(
     run_step: Each, sizes: I64, spread: Shuffle, config: LeafState
 ) -> tuple[Sources, ...]:
-    """Return the places of the records of each block; buckets have counts (buckets,).
+    """Return the sources of each block's records, once all are feasible.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def merge_infeasible_blocks(
 
 
 def needs_requirements_check(job: Job) -> bool:
-    """Whether groups of k records may violate a requirement."""
+    """Whether groups of k records may violate a requirement of the job."""
     weighed = bool(job.roles.weight) and job.weights.dominance < 1
     return bool(job.privacy.models) or weighed
 
@@ -82,18 +82,19 @@ class Refusal(NamedTuple):
 
     @property
     def error(self) -> InfeasibleInputError:
-        """The error for this reason."""
+        """The exception to raise for this reason."""
         return InfeasibleInputError(self.problem, fix=self.fix)
 
 
 def check_feasible(number: int, config: PartState) -> list[Refusal | None]:
-    """Return of each part why its records, as one group, do not keep it; None if so."""
+    """Return for each part why one group of its records is infeasible, or None."""
     sources = config.tried[number]
     errors = (_find_refusal(read_sources(part, config.at), config) for part in sources)
     return [Refusal(no.problem, no.fix) if no else None for no in errors]
 
 
 def _find_refusal(rows: pa.Table, config: PartState) -> InfeasibleInputError | None:
+    """Return the error if the requirements are infeasible for rows; None if not."""
     job = config.job
     records = rows.select(list(range(len(config.columns))))
     table = describe.read_checked_table(records, config)
@@ -103,13 +104,13 @@ def _find_refusal(rows: pa.Table, config: PartState) -> InfeasibleInputError | N
         requirement.explain_infeasible(job.privacy.k) for requirement in requirements
     )
     refusal = next(filter(None, refusals), None)
-    if refusal is None and any(map(_may_keep_in_groups, requirements)):
+    if refusal is None and any(map(_may_satisfy_in_groups, requirements)):
         return _explain_infeasible(table, config)
     return refusal
 
 
-def _may_keep_in_groups(requirement: Requirement) -> bool:
-    """Whether one group of all violates it, although several groups may satisfy it."""
+def _may_satisfy_in_groups(requirement: Requirement) -> bool:
+    """Whether smaller groups may satisfy what one group of all violates."""
     return not (
         requirement.additive
         or requirement.is_satisfied(np.zeros(requirement.n, np.intp))
@@ -117,7 +118,7 @@ def _may_keep_in_groups(requirement: Requirement) -> bool:
 
 
 def _explain_infeasible(table: Table, config: PartState) -> InfeasibleInputError | None:
-    """Return why no groups satisfy the requirements; None if some do."""
+    """Return the error of partitioning a table; None if that succeeds."""
     records = describe.compute_coordinates(table.matrix(), config, config.scale)
     try:
         partition_table_of_block(table, records, config)
@@ -129,7 +130,7 @@ def _explain_infeasible(table: Table, config: PartState) -> InfeasibleInputError
 def _merge_until_feasible(
     run_step: Each, parts: list[Part], sizes: I64, spread: Shuffle, config: LeafState
 ) -> list[Part]:
-    """Return parts that each satisfy the requirements, some of them merged."""
+    """Return parts that satisfy the requirements, refused parts merged."""
     keep: set[Part] = set()
     turn = 0
     while new := [part for part in parts if part not in keep]:
@@ -169,7 +170,7 @@ def _iterate_strata(parts: Sequence[Part], config: LeafState) -> Iterator[list[P
 def _merge_with_neighbours(
     parts: Sequence[Part], refused: Collection[Part], config: LeafState
 ) -> list[Part]:
-    """Return parts; each refused part is merged with a neighbour in the tree."""
+    """Return the parts, each refused one merged with a neighbour in its tree."""
     neighbours: list[Part] = []
     for stratum_parts in _iterate_strata(parts, config):
         neighbours += merge_refused(stratum_parts, refused)
@@ -177,7 +178,7 @@ def _merge_with_neighbours(
 
 
 def merge_refused(parts: Sequence[Part], refused: Collection[Part]) -> list[Part]:
-    """Return parts of a stratum: a refused part is merged with the next one.
+    """Return a stratum's parts, each refused one merged with the next.
 
     The last part is merged with the one before it.
     """
@@ -197,7 +198,7 @@ def merge_refused(parts: Sequence[Part], refused: Collection[Part]) -> list[Part
 
 
 def choose_buckets(config: LeafState) -> LeafState:
-    """Return the run state with leaves of each pattern if missing values are kept.
+    """Return the run state with buckets for patterns of missing values, if needed.
 
     Raises
     ------
@@ -239,7 +240,7 @@ def find_least_block_size(config: LeafState) -> int:
 
 
 def make_enough_values_predicate(config: LeafState) -> Callable[[Sequence[int]], bool]:
-    """Return a predicate whether some leaves have enough values for groups that fill.
+    """Return a predicate: whether leaves have enough present values to fill.
 
     They belong to one stratum, if the table has strata.
 
@@ -265,7 +266,7 @@ def make_enough_values_predicate(config: LeafState) -> Callable[[Sequence[int]],
 
 
 def add_published_moments(config: BlockState, n: int) -> BlockState:
-    """Return the run state with moments of the values that decide on the release.
+    """Return the run state with the moments of the values that groups keep.
 
     Raises
     ------

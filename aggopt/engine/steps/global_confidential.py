@@ -28,7 +28,7 @@ from aggopt.privacy.model import OWN_MODELS
 
 
 def needs_global_values(job: Job) -> bool:
-    """Whether the requirement on a group depends on all records."""
+    """Whether a requirement on a group depends on the values of all records."""
     privacy = job.privacy
     if not privacy.asked.isdisjoint({"t", OWN_MODELS}):
         return True
@@ -40,7 +40,7 @@ def needs_global_values(job: Job) -> bool:
 def count_confidential_values(
     rows: pa.Table, step: str, number: int, config: RunState
 ) -> None:
-    """Write the count of each confidential value in some records, if required."""
+    """Write the counts of confidential values in some records, if required."""
     if not needs_global_values(config.job):
         return
     for j, name in enumerate(config.job.roles.confidential):
@@ -48,7 +48,7 @@ def count_confidential_values(
 
 
 def collect_global_values(step: str, count: int, config: RunState) -> Path | None:
-    """Return the path of the table-wide requirements; None if the job has none.
+    """Write the table-wide confidential values; return the path, None if unused.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def collect_global_values(step: str, count: int, config: RunState) -> Path | Non
 def read_confidential_of_part(
     frame: nw.DataFrame[pa.Table], config: RunState
 ) -> tuple[Confidential, ...]:
-    """Return the confidential attributes of some records, and their requirements."""
+    """Return the confidential attributes of some records, with requirements."""
     job = config.job
     if config.whole is None:
         return read_confidential_attributes(
@@ -86,5 +86,6 @@ def read_confidential_of_part(
 
 
 def _load_attributes(path: Path) -> tuple[WholeAttribute, ...]:
+    """Return the confidential attributes of the whole table from a file."""
     state: tuple[WholeAttribute, ...] = load_state(path)
     return state

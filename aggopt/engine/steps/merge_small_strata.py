@@ -26,7 +26,7 @@ from aggopt.job import Job
 
 
 def add_merged_strata(run_step: Each, config: LeafState) -> LeafState:
-    """Return the run state with strata of k records or more each.
+    """Return the run state with strata of fewer than k records merged.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def add_merged_strata(run_step: Each, config: LeafState) -> LeafState:
 
 
 def _drop_weights(config: LeafState) -> LeafState:
-    """Return the run state as if all records had equal weights, as in memory."""
+    """Return the run state as if all records had equal weights."""
     if config.mean_weight is None:
         return config
     config = replace(config, mean_weight=None)
@@ -65,7 +65,7 @@ def _drop_weights(config: LeafState) -> LeafState:
 
 
 def sum_stratum_centres(number: int, config: LeafState) -> int:
-    """Write the sums of coordinates of a piece's records over strata; return them.
+    """Write a piece's sums of coordinates per stratum; return the stratum count.
 
     A missing value counts as the mean of all.
     """
@@ -86,7 +86,7 @@ def sum_stratum_centres(number: int, config: LeafState) -> int:
 
 
 def set_published_strata(out: pa.Table, rows: pa.Table, config: RunState) -> pa.Table:
-    """Return records of a release with the strata that the originals `rows` are in."""
+    """Return released rows with the strata into which originals were merged."""
     if config.strata is None:
         return out
     strata = _read_strata(config.strata)
@@ -102,18 +102,19 @@ def set_published_strata(out: pa.Table, rows: pa.Table, config: RunState) -> pa.
 
 
 def _read_strata(path: Path | None) -> TableStrata:
+    """Return the strata of the table from a file."""
     table_strata: TableStrata = scratch_files.load_state(path)
     return table_strata
 
 
 def _count_coordinates(config: LeafState) -> int:
-    """Return the number of coordinates of a record."""
+    """Return the number of coordinates of an encoded record."""
     nothing = np.zeros((0, len(config.job.roles.quasi_identifier)))
     return int(compute_block_coordinates(nothing, config, config.scale).shape[1])
 
 
 def _repeat_strata(table_strata: TableStrata) -> nw.DataFrame[pa.Table]:
-    """Return the values of strata, of as many records as the table has.
+    """Return the strata's values, repeated as if rows were records.
 
     Or twice as many as strata: then no values are as different as an identifier's.
     """
@@ -124,7 +125,7 @@ def _repeat_strata(table_strata: TableStrata) -> nw.DataFrame[pa.Table]:
 
 
 def _merge_strata(table_strata: TableStrata, centres: Floats, job: Job) -> TableStrata:
-    """Return strata with small ones merged, as for one table in memory."""
+    """Return the strata with small ones merged into the nearest."""
     domains = find_stratum_domains(_repeat_strata(table_strata), job)
     frame = nw.from_native(table_strata.keys, eager_only=True)
     codes = np.stack([find_nodes(frame[n], domains[n]) for n in domains], axis=1)

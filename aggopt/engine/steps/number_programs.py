@@ -55,12 +55,12 @@ class PartOfTable(p3m.Data):
 
 
 def shift_settings(config: BlockState) -> P3m:
-    """Return the settings of the aggregation, which shifts."""
+    """Return the settings of the job's P3M aggregation."""
     return cast(P3m, config.job.aggregation)
 
 
 def write_programs(number: int, config: BlockState) -> int:
-    """Write the programs of a block, one for each attribute that varies.
+    """Write a block's program for each varying attribute; return its record count.
 
     Each is of the records that have the attribute, and of the groups that publish it.
     """
@@ -98,7 +98,7 @@ def write_programs(number: int, config: BlockState) -> int:
 def _read_requests(
     number: int, table: Table, Z: Floats, labels: Labels, config: BlockState
 ) -> tuple[Floats, Floats]:
-    """Return the distances that records request, with secret margins, and importances.
+    """Return requested distances with secret margins, and importances, (n, p).
 
     Of each number (n, p); Z are their z-scores, nan if missing.
     """
@@ -117,6 +117,7 @@ def _make_program(
     within: tuple[float, float],
     weights: Floats | None,
 ) -> Separable:
+    """Return the separable program of one attribute for a block's records."""
     settings: dict[str, Any] = {
         "lower": within[0],
         "upper": within[1],
@@ -127,7 +128,7 @@ def _make_program(
 
 
 def solve_attribute(j: int, config: BlockState) -> ShiftEnd | None:
-    """Solve the program of an attribute, and write its centroids; None if constant."""
+    """Solve an attribute's program; write its centroids; None if constant."""
     from aggopt.algorithms.lagrangian.solve import solve_separable  # imports numba
 
     if config.constant[j]:
@@ -144,7 +145,7 @@ def solve_attribute(j: int, config: BlockState) -> ShiftEnd | None:
 
 
 def read_end(lagrangian_solution: "LagrangianSolution") -> ShiftEnd:
-    """Return the result of a program."""
+    """Return the result of a program, from that of the Lagrangian solver."""
     return ShiftEnd(
         lagrangian_solution.status,
         lagrangian_solution.objective,
@@ -155,7 +156,7 @@ def read_end(lagrangian_solution: "LagrangianSolution") -> ShiftEnd:
 
 
 def _find_publishing_groups(j: int, config: BlockState) -> I64:
-    """Return which groups of all blocks publish an attribute."""
+    """Return the groups, over all blocks, that publish attribute j."""
     first = np.cumsum([0, *config.counts])[:-1].tolist()
     paths = config.all("stated", len(config.blocks))
     arrays = [load_arrays(path, f"{j} there")[f"{j} there"] for path in paths]
@@ -165,7 +166,7 @@ def _find_publishing_groups(j: int, config: BlockState) -> I64:
 
 
 def build_global_program(j: int, config: BlockState) -> Separable:
-    """Return the program of an attribute: the programs of all blocks in turn."""
+    """Return attribute j's program for the whole table, joined from all blocks."""
     parts: dict[str, list[Any]] = {name: [] for name in Separable._fields}
     pieces = 0
     for path in config.all("stated", len(config.blocks)):
@@ -186,14 +187,14 @@ def build_global_program(j: int, config: BlockState) -> Separable:
 
 
 def is_bound_at_risk(job: Job) -> bool:
-    """Whether means are stretched of an attribute that has bounds."""
+    """Whether stretched means may leave an attribute's bounds."""
     aggregation = job.aggregation
     stretched = isinstance(aggregation, Mean) and aggregation.keep == "variance"
     return stretched and any(section.bounded for section in job.attributes.values())
 
 
 def solve_bounded_means(j: int, config: BlockState) -> ShiftEnd | None:
-    """Write the centroids of a number within its bounds, all on z-scores.
+    """Solve for centroids within bounds if stretched means leave them.
 
     Those are of what decides on a release.  Returns how their program ended; None where
     stretched means are within.
@@ -218,9 +219,9 @@ def solve_bounded_means(j: int, config: BlockState) -> ShiftEnd | None:
 
 
 def _read_means(j: int, config: BlockState) -> tuple[Floats, Floats]:
-    """Return the mean and the size of each group of all blocks, (m,)."""
+    """Return the mean (m,) and the size (m,) of each group of all blocks."""
     arrays = [
-        load_arrays(path, "centroids", "sizes") for path in _read_block_means(config)
+        load_arrays(path, "centroids", "sizes") for path in _list_block_means(config)
     ]
     place = config.places[j]
     means = np.concatenate([requirement["centroids"][:, j] for requirement in arrays])
@@ -232,7 +233,7 @@ def _read_means(j: int, config: BlockState) -> tuple[Floats, Floats]:
 def _standardise_means(
     means: Floats, sizes: Floats, j: int, config: BlockState
 ) -> tuple[Floats, Floats]:
-    """Return means and sizes (m,) on the scale of what decides on a release."""
+    """Return group means and sizes (m,) on z-scores of the kept values."""
     kept_values = config.kept_values
     if kept_values is None:
         return means, sizes
@@ -241,14 +242,15 @@ def _standardise_means(
     return (means - scale.mean[j]) / scale.spread[j], sizes * factor
 
 
-def _read_block_means(config: BlockState) -> list[Path]:
+def _list_block_means(config: BlockState) -> list[Path]:
+    """Return the paths of the files with group means, of all blocks."""
     return config.all("grouped", len(config.blocks))
 
 
 def _make_nearest_program(
     means: Floats, sizes: Floats, lower: float, upper: float
 ) -> Separable:
-    """Return the program of centroids (m,) of mean 0 and variance 1, nearest to means.
+    """Return the program of centroids (m,) of mean 0, variance 1, near means.
 
     Minimise sum_j n_j t_j^2, where t_j = c_j - C_j, with lower <= c_j <= upper.
     """
@@ -274,7 +276,7 @@ def _make_nearest_program(
 def solve_number_programs(
     run_step: Each, config: BlockState, groups: GroupSums, schema: pa.Schema
 ) -> tuple[BlockState, list[ShiftEnd | None]]:
-    """Return the shift of centroids, and results of the programs of numbers, if any.
+    """Return the state with the shift of centroids, and the programs' results.
 
     Raises
     ------
@@ -283,7 +285,9 @@ def solve_number_programs(
     """
     job = config.job
     names = config.numbers
-    config = replace(config, shift=groups.shift(_restore_moments(job), config.constant))
+    config = replace(
+        config, shift=groups.shift(_get_kept_statistic(job), config.constant)
+    )
     ends: list[ShiftEnd | None]
     if job.aggregation.method == "p3m":
         run_step("state", len(config.blocks), config)
@@ -300,14 +304,14 @@ def solve_number_programs(
     return replace(config, solved=drawn), ends
 
 
-def _restore_moments(job: Job) -> str:
-    """Return what means are moved for, that all records decide."""
+def _get_kept_statistic(job: Job) -> str:
+    """Return the statistic that moved means keep: "mean", "variance", ..."""
     aggregation = job.aggregation
     return str(aggregation.keep) if isinstance(aggregation, Mean) else "mean"
 
 
 def solve_category_programs(run_step: Each, config: BlockState) -> list[Certificate]:
-    """Return the results of categories' programs; none if blocks choose.
+    """Return the certificates of categories chosen globally; none else.
 
     Raises
     ------
@@ -322,13 +326,13 @@ def solve_category_programs(run_step: Each, config: BlockState) -> list[Certific
 
 
 def add_bounds(config: BlockState, schema: pa.Schema) -> BlockState:
-    """Return the run state with the bounds of numbers on z-scores."""
+    """Return the run state with the bounds of the numbers, as z-scores."""
     table = make_empty_table(schema, config)
     return replace(config, ends=standardise_bounds(table, config))
 
 
 def standardise_bounds(table: Table, config: BlockState) -> Bounds:
-    """Return the bounds of numbers (p,), on z-scores of what decides on a release."""
+    """Return the bounds of the numbers (p,), on z-scores of the kept values."""
     ends = read_bounds(table, config.job, config.numbers).standardised(config.scale)
     kept_values = config.kept_values
     return ends if kept_values is None else ends.standardised(kept_values.scale)

@@ -70,7 +70,7 @@ class TableStrata:
     changed: int = 0
 
     def of(self, rows: pa.Table) -> I64:
-        """Return the stratum of each row (n,), 0..s-1; -1 of one that is left out."""
+        """Return the stratum of each row (n,), 0..s-1; -1 if it is left out."""
         columns = convert_to_plain(rows, self.keys.column_names)
         codes = combine_columns(pa.concat_tables([self.keys, columns]))
         place = np.full(int(codes.max()) + 1, -1)
@@ -80,30 +80,30 @@ class TableStrata:
 
     @property
     def notes(self) -> Iterator[str]:
-        """Yield what became of small strata, in counts."""
+        """Yield the text of a note on small strata, if there are any."""
         if self.small:
             changed = None if self.into is None else self.changed
             yield describe_small_strata(self.small, self.records, changed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return counts, ready for JSON."""
+        """Return the counts of strata and their records, ready for JSON."""
         dropped = self.records if self.into is None else 0
         return count_strata(self.sizes, self.small, self.records, self.changed, dropped)
 
 
 def convert_to_plain(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Return columns without dictionaries, which differ from file to file."""
+    """Return the named columns decoded from dictionaries."""
     return pa.table({name: to_plain_column(rows.column(name)) for name in names})
 
 
 def combine_columns(rows: pa.Table) -> Labels:
-    """Return the combination of values of each row, (n,), 0..m-1."""
+    """Return a code (n,), 0..m-1, for each row's combination of values."""
     frame = nw.from_native(rows, eager_only=True)
     return combine_codes([encode_entries(column) for column in frame.iter_columns()])
 
 
 def count_part_strata(number: int, config: RunState) -> int:
-    """Write which strata a piece has, and how many records of each."""
+    """Write the record counts of a piece's strata; return the stratum count."""
     piece = config.pieces[number]
     names = config.job.roles.stratum
     rows = piece.read(names)
@@ -119,7 +119,7 @@ def count_part_strata(number: int, config: RunState) -> int:
 
 
 def merge_strata_counts(config: RunState) -> Path:
-    """Return the path of the strata of all pieces.
+    """Write the strata of the whole table; return the path.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def read_published_rows(
 
 
 def count_buckets(config: LeafState) -> int:
-    """Return into how many parts records are scattered: leaves, of each stratum.
+    """Return the number of buckets of records: leaves times strata.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def count_buckets(config: LeafState) -> int:
 
 
 def find_bucket(leaf: I64, rows: pa.Table, config: LeafState) -> I64:
-    """Return the part of each row (n,): its leaf, among the leaves of its stratum."""
+    """Return the bucket of each row (n,): its leaf within its stratum."""
     if config.strata is None:
         return leaf
     return np.asarray(load_state(config.strata).of(rows) * config.leaves + leaf)
@@ -191,7 +191,7 @@ def find_bucket(leaf: I64, rows: pa.Table, config: LeafState) -> I64:
 def split_strata(
     sizes: I64, config: LeafState, keep: Keep, smallest: int
 ) -> list[Part]:
-    """Return buckets together as parts of one stratum each, neighbours in the tree.
+    """Return parts of adjacent buckets, each of `smallest` records or more.
 
     A part has `smallest` records or more, and within strata half a block, or all that
     its stratum has.
@@ -207,7 +207,7 @@ def split_strata(
 
 
 def _iterate_parts(counts: I64, sizes: I64, needed: int, keep: Keep) -> Iterator[Part]:
-    """Yield buckets of a stratum together."""
+    """Yield parts of a stratum: adjacent buckets with `needed` records."""
 
     def part(places: Sequence[int]) -> Part:
         return tuple(counts[list(places)].tolist())
@@ -219,7 +219,7 @@ def _iterate_parts(counts: I64, sizes: I64, needed: int, keep: Keep) -> Iterator
 def assign_parts_to_blocks(
     parts: Sequence[Part], sizes: I64, config: LeafState
 ) -> list[list[Part]]:
-    """Return the parts of each block: within strata, small ones after each other."""
+    """Return the parts of each block; small parts of strata share a block."""
     if config.strata is None:
         return [[part] for part in parts]
     block = config.job.engine.block
@@ -237,12 +237,12 @@ def assign_parts_to_blocks(
 
 
 def count_records(part: Part, sizes: I64) -> int:
-    """Return the number of records of a part, of buckets with counts (buckets,)."""
+    """Return the number of records of a part, from bucket sizes (buckets,)."""
     return int(sizes[list(part)].sum())
 
 
 def apply_within_strata(strata: I64, partition: Callable[[I64], Labels]) -> Labels:
-    """Return groups within strata (n,), made by `partition` for each stratum."""
+    """Return the groups (n,) that `partition` makes within each stratum."""
     labels = np.empty(len(strata), np.intp)
     count = 0
     for stratum in np.unique(strata):

@@ -25,27 +25,27 @@ from aggopt.release.audit.dominance import (
 
 
 def add_merging_for_dominance(job: Job) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with a repair for groups that one record dominates, and why."""
+    """Return the job with a repair for dominated groups, if needed, and notes."""
     if not job.roles.weight or job.privacy.repair or job.weights.dominance == 1:
         return job, ()
     return merge_for_dominance(job, apart=job.missing.policy == "patterns")
 
 
 def read_weights(table: Table) -> Floats | None:
-    """Return the weight of each record, (n,); None if no column has weights."""
+    """Return the sampling weight of each record, (n,); None if there are none."""
     sampling_weights = read_sampling_weights(table)
     return None if sampling_weights is None else sampling_weights.values
 
 
 def describe_weights(weights: Floats | None) -> dict[str, Any]:
-    """Return the summary of the weights of a piece."""
+    """Return sum, minimum and maximum of the weights of a piece, by name."""
     if weights is None or not len(weights):
         return {}
     return {"weights": np.array([weights.sum(), weights.min(), weights.max()])}
 
 
 def compute_mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None:
-    """Return the mean of the weights of n records; None if none differ.
+    """Return the mean of n sampling weights; None if all are equal or none exist.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def scale_weights(weights: Floats | None, config: RunState) -> Floats | None:
 
 
 def list_table_weight_requirements(table: Table, job: Job) -> tuple[Requirement, ...]:
-    """Return the requirements on the weights of a table, and of values used to fill."""
+    """Return the dominance requirements on the weights of a table."""
     weights = read_weights(table)
     requirements = make_dominance_requirements(job, weights)
     if weights is not None and job.missing.policy == "fill":
@@ -92,14 +92,14 @@ def list_table_weight_requirements(table: Table, job: Job) -> tuple[Requirement,
 def append_weights(
     rows: pa.Table, weights: Floats | None, is_kept: Bool, config: RunState
 ) -> pa.Table:
-    """Return rows with the weights (n,) of their records as last columns.
+    """Return rows with their records' weights (n,) as last columns.
 
     One, or one for each attribute if values may be missing: a record that does not
     decide on an attribute has no weight in it.  `is_kept` (n, d) marks the records
     that do.
     """
     columns: list[Floats] = [] if weights is None else [weights]
-    if weights is not None and _list_value_requirements(config.job):
+    if weights is not None and _has_weights_by_attribute(config.job):
         columns = list(np.where(is_kept, weights[:, None], 0.0).T)
     for column in columns:
         rows = scratch_files.append_column(rows, column)
@@ -107,14 +107,14 @@ def append_weights(
 
 
 def remove_weights(rows: pa.Table, config: RunState) -> tuple[pa.Table, Floats | None]:
-    """Return rows without these columns, and the columns' content, (n, w) if any."""
+    """Return rows without the appended weight columns, and the weights (n, w)."""
     job = config.job
     columns = []
     if not job.roles.weight:
         return rows, None
     for _ in (
         job.roles.quasi_identifier
-        if _list_value_requirements(job)
+        if _has_weights_by_attribute(job)
         else job.roles.weight
     ):
         rows, column = scratch_files.split_last_column(rows)
@@ -122,12 +122,13 @@ def remove_weights(rows: pa.Table, config: RunState) -> tuple[pa.Table, Floats |
     return rows, np.stack(columns[::-1], axis=1)
 
 
-def _list_value_requirements(job: Job) -> bool:
+def _has_weights_by_attribute(job: Job) -> bool:
+    """Whether each attribute has weights of its own: values may be missing."""
     return job.missing.policy != REFUSE
 
 
 def describe_folder_weights(config: RunState) -> list[str]:
-    """Return a note on the weighted figures; nothing without weights that differ."""
+    """Return the texts of notes on weighted figures; none for equal weights."""
     mean = config.mean_weight
     return describe_sampling_weights(
         config.job, None if mean is None else np.array([mean])

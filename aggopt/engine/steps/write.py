@@ -29,12 +29,12 @@ PER_FILE = 250_000  # records of a file of the release, about
 
 
 def choose_file_count(n: int) -> int:
-    """Return over how many files a release of n records is spread."""
+    """Return the number of files for a release of n records."""
     return max(1, round(n / PER_FILE))
 
 
 def write_part(number: int, config: BlockState) -> tuple[int, str]:
-    """Write a file of the release, and its key; return records and SHA-256."""
+    """Write a released file and its private key; return record count and SHA-256."""
     sources = scratch_files.read_sources(
         make_part_shuffle(config).sources([number], config), config.at
     )
@@ -54,15 +54,15 @@ def write_part(number: int, config: BlockState) -> tuple[int, str]:
         to, lambda aside: write_table(aside, public, config.job, {}), stage
     )
     to.chmod(0o666 & ~read_umask())
-    key = _read_key(numbers[order], group[order], config)
+    key = _make_key(numbers[order], group[order], config)
     scratch_files.write_atomically(
         config.key(number), lambda aside: pq.write_table(key, aside), stage
     )
     return len(rows), compute_sha256(to)
 
 
-def _read_key(numbers: I64, group: I64, config: RunState) -> pa.Table:
-    """Return the source of each record of a file of the release, in its order."""
+def _make_key(numbers: I64, group: I64, config: RunState) -> pa.Table:
+    """Return the private key of a file: the source of each record, in order."""
     firsts = count_records_before(config.pieces)
     names = list(firsts)
     starts = np.array(list(firsts.values()))
@@ -79,7 +79,7 @@ def _read_key(numbers: I64, group: I64, config: RunState) -> pa.Table:
 
 
 def sort_equal_records(number: int, config: RunState) -> list[int]:
-    """Read a file of the release as anyone would; send equal records to one place."""
+    """Shuffle a released file's records so that equal ones share a place."""
     job = config.job
     rows = read_release_as_text(config.part(number), job.input, job.roles)
     mixed = hash_rows(rows.select(list(job.roles.combination)))
@@ -95,7 +95,7 @@ def sort_equal_records(number: int, config: RunState) -> list[int]:
 
 
 def hash_rows(rows: pa.Table) -> npt.NDArray[np.uint64]:
-    """Return a hash of each row (n,), identical for equal rows in any place.
+    """Return a hash of each row (n,), identical for equal rows in any file.
 
     A column then has one type, whether other values of it are missing or not.
     """
@@ -114,12 +114,12 @@ def hash_rows(rows: pa.Table) -> npt.NDArray[np.uint64]:
 
 
 def make_place_shuffle(config: RunState) -> Shuffle:
-    """Return the shuffle of records of files over the places that count them."""
+    """Return the shuffle of released records to the places that count them."""
     return Shuffle("sorted", config.parts, config.parts)
 
 
 def count_place(number: int, config: RunState) -> PartialAudit | None:
-    """Count the records of one place; none equals a record of another place."""
+    """Return the partial audit of the released records of one place."""
     rows = scratch_files.read_sources(
         make_place_shuffle(config).sources([number], config), config.at
     )
@@ -141,5 +141,5 @@ def count_place(number: int, config: RunState) -> PartialAudit | None:
 
 
 def hash_file(number: int, config: RunState) -> str:
-    """Return the SHA-256 of the current bytes of a file of the release."""
+    """Return the SHA-256 of a released file's current bytes."""
     return compute_sha256(config.part(number))

@@ -44,7 +44,7 @@ class InputPart:
     schema: pa.Schema | None = None
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Return these columns.
+        """Return these columns of the part as a table.
 
         Raises
         ------
@@ -64,6 +64,7 @@ class InputPart:
         return result
 
     def _read(self, columns: Sequence[str]) -> pa.Table | None:
+        """Return these columns of the part; None if the file is unreadable."""
         try:
             file = pq.ParquetFile(self.path)
             row_groups = file.read_row_groups(
@@ -98,22 +99,22 @@ class InputFolder:
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """Number of records of all files."""
         return sum(piece.records for piece in self.pieces)
 
     @property
     def folders(self) -> list[Path]:
-        """Those that the files are in."""
+        """The folders that contain the files, sorted."""
         return sorted({piece.path.parent for piece in self.pieces})
 
     def blocks(self) -> Iterator[pa.Table]:
-        """Yield all records, a piece at a time."""
+        """Yield the records of all files, one part at a time."""
         for piece in self.pieces:
             yield piece.read(self.schema.names)
 
     @classmethod
     def of(cls, pattern: str | Path) -> "InputFolder":
-        """Return the Parquet files of a pattern or of a folder.
+        """Return the Parquet files of a folder or a pattern, as one table in parts.
 
         Reads their footers, and no record.
 
@@ -154,7 +155,7 @@ class InputFolder:
 
 
 def count_missing_in_footers(parts: InputFolder) -> dict[str, int | None]:
-    """Return how many values each column lacks; None if a file does not state it."""
+    """Return the missing values of each column by Parquet footers, None if unknown."""
     missing_counts: dict[str, int | None] = dict.fromkeys(parts.schema.names, 0)
     for piece in parts.pieces:
         metadata = _open_file(piece.path).metadata
@@ -175,7 +176,7 @@ def count_missing_in_footers(parts: InputFolder) -> dict[str, int | None]:
 
 
 def count_records_before(pieces: Sequence[InputPart]) -> dict[str, int]:
-    """Return the number of records before each file, by its name.
+    """Return the number of records before each file, by file name.
 
     Files of several folders are named by their path within the common folder, so that
     names differ.
@@ -188,7 +189,7 @@ def count_records_before(pieces: Sequence[InputPart]) -> dict[str, int]:
 
 
 def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
-    """Return the files of a folder, or those that a pattern names, by their names.
+    """Return the sorted files of a folder, or of a pattern.
 
     Raises
     ------
@@ -198,7 +199,7 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
     """
     folder = Path(pattern)
     regular_files.require_local(folder)
-    column = _partition_column(folder) if folder.is_dir() else None
+    column = _find_partition_column(folder) if folder.is_dir() else None
     if column is not None and ending == ENDING:
         csv = next(folder.rglob("*.csv"), None) is not None
         raise regular_files.explain_partition(str(folder), column, csv=csv)
@@ -222,8 +223,8 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
     return files
 
 
-def _partition_column(folder: Path) -> str | None:
-    """Return the column that folders in a folder have in their names, as region=01."""
+def _find_partition_column(folder: Path) -> str | None:
+    """Return the column in the names of a folder's folders, as region=01, if any."""
     for name in sorted(entry.name for entry in folder.iterdir() if entry.is_dir()):
         column, sign, _ = name.partition("=")
         if column and sign:
@@ -232,6 +233,7 @@ def _partition_column(folder: Path) -> str | None:
 
 
 def _open_file(path: Path) -> Any:
+    """Return an open Parquet file; refuse an unreadable one."""
     try:
         return pq.ParquetFile(path)
     except MemoryError:
@@ -242,6 +244,7 @@ def _open_file(path: Path) -> Any:
 
 
 def _read_state(path: Path) -> tuple[int, int]:
+    """Return size and time of change of a file, zeros if it is gone."""
     try:
         status = path.stat()
     except OSError:
@@ -250,11 +253,12 @@ def _read_state(path: Path) -> tuple[int, int]:
 
 
 def make_nullable(schema: pa.Schema) -> pa.Schema:
-    """Return a schema whose columns may all lack values: files may differ."""
+    """Return the schema with all columns nullable."""
     return pa.schema([field.with_nullable(True) for field in schema], schema.metadata)
 
 
 def _make_unreadable_error(path: Path) -> TableError:
+    """Return the error for an unreadable Parquet file."""
     return TableError(
         f"{path} is not a readable Parquet file.",
         fix="check that it may be read, is what its ending says, and not damaged.",
@@ -264,7 +268,7 @@ def _make_unreadable_error(path: Path) -> TableError:
 def _iterate_pieces(
     path: Path, file: Any, first: int, state: tuple[int, int]
 ) -> Iterator[InputPart]:
-    """Yield consecutive row groups of about as many records as a task reads."""
+    """Yield a file's row groups in parts of at most `PIECE` records, if possible."""
     groups: list[int] = []
     records = 0
     for number in range(file.metadata.num_row_groups):
@@ -288,7 +292,7 @@ FIX = (
 
 
 def merge_schemas(schemas: Mapping[Path, pa.Schema]) -> pa.Schema:
-    """Return columns that hold each file's values, in the order of the first file.
+    """Return the common schema of several files, columns as in the first.
 
     Raises
     ------
@@ -312,7 +316,7 @@ def merge_schemas(schemas: Mapping[Path, pa.Schema]) -> pa.Schema:
 def _merge_schemas(
     common: dict[str, pa.DataType], schema: pa.Schema, first: pa.Schema
 ) -> Iterator[str]:
-    """Widen the types to those of a file; yield its columns that do not fit."""
+    """Widen `common` types to a file's schema; yield texts on unfit columns."""
     for name in common:
         if name not in schema.names:
             yield f"lacks {name!r}"
@@ -350,15 +354,17 @@ def find_common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
+    """Whether the type is a dictionary with an order."""
     return pa.types.is_dictionary(kind) and bool(kind.ordered)
 
 
 def _make_plain(kind: pa.DataType) -> pa.DataType:
+    """Return the value type of a dictionary type; others unchanged."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _find_wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Return the narrowest integer that has all values of two."""
+    """Return the narrowest integer type for all values of both; None if none."""
     signed = pa.types.is_signed_integer
     if signed(one) == signed(other):
         return max(one, other, key=lambda kind: kind.bit_width)
@@ -370,6 +376,7 @@ def _find_wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 def _make_type_error(
     first: Path, differing: Mapping[str, list[str]], n: int
 ) -> TableError:
+    """Return the error for files with different columns or types."""
     files = {name for names in differing.values() for name in names}
     text = "; ".join(f"{', '.join(names)} {what}" for what, names in differing.items())
     verb = "has" if len(files) == 1 else "have"

@@ -61,7 +61,7 @@ def write_atomically(
 
 
 def save_arrays(to: Path, **arrays: Any) -> None:
-    """Write arrays by name."""
+    """Write named arrays to a file, atomically."""
 
     def write(aside: Path) -> None:
         with aside.open("wb") as stream:
@@ -71,13 +71,13 @@ def save_arrays(to: Path, **arrays: Any) -> None:
 
 
 def load_arrays(path: Path, *names: str) -> dict[str, Any]:
-    """Return arrays that `save_arrays` wrote: the named ones only, or all."""
+    """Return arrays that `save_arrays` wrote, by name: the named ones, or all."""
     with np.load(path, allow_pickle=False) as archive:
         return {name: archive[name] for name in names or archive.files}
 
 
 def save_table(to: Path, table: pa.Table) -> None:
-    """Write a table."""
+    """Write a table to an Arrow file, atomically."""
 
     def write(aside: Path) -> None:
         with (
@@ -96,7 +96,7 @@ def load_table(path: Path) -> pa.Table:
 
 
 def sum_arrays(paths: Sequence[Path], *names: str) -> dict[str, Any]:
-    """Return sums of these arrays, or of all, over files, in the order of the files."""
+    """Return the sum of each array over files, by name."""
     sums = dict.fromkeys(names, 0.0)
     for path in paths:
         for name, value in load_arrays(path, *names).items():
@@ -105,18 +105,18 @@ def sum_arrays(paths: Sequence[Path], *names: str) -> dict[str, Any]:
 
 
 def save_state(to: Path, config: object) -> None:
-    """Write the shared state of all tasks of a pass."""
+    """Write the shared state of a step's tasks to a file, atomically."""
     write_atomically(to, lambda aside: aside.write_bytes(pickle.dumps(config)))
 
 
 @lru_cache(4)
 def load_state(path: Path) -> Any:
-    """Return it; each process reads it once."""
+    """Return the shared state that `save_state` wrote; cached in each process."""
     return pickle.loads(path.read_bytes())
 
 
 def write_sorted(to: Path, table: pa.Table, bucket: AnyInt, buckets: int) -> I64:
-    """Write the rows of a table sorted by their bucket (n,); return how many each has.
+    """Write a table's rows sorted by bucket (n,); return each bucket's row count.
 
     Rows of one bucket keep their order.  A file has one record batch for each bucket.
     """
@@ -131,14 +131,14 @@ def write_sorted(to: Path, table: pa.Table, bucket: AnyInt, buckets: int) -> I64
             pa.ipc.new_file(file, rows.schema) as stream,
         ):
             for start, size in zip(starts, sizes.tolist(), strict=False):
-                stream.write_batch(_batch(rows.slice(start, size)))
+                stream.write_batch(_make_batch(rows.slice(start, size)))
 
     write_atomically(to, write)
     return sizes.astype(np.int64)
 
 
 def decode_dictionaries(rows: pa.Table) -> pa.Table:
-    """Return rows with the entries of columns in place of dictionaries and codes.
+    """Return rows with dictionary columns decoded to plain values.
 
     A file has one dictionary of a column, and rows of several files have several.
     """
@@ -149,7 +149,8 @@ def decode_dictionaries(rows: pa.Table) -> pa.Table:
     return rows
 
 
-def _batch(rows: pa.Table) -> pa.RecordBatch:
+def _make_batch(rows: pa.Table) -> pa.RecordBatch:
+    """Return the rows as one record batch."""
     batches = rows.combine_chunks().to_batches()
     if batches:
         return batches[0]
@@ -157,7 +158,7 @@ def _batch(rows: pa.Table) -> pa.RecordBatch:
 
 
 def read_buckets(files: Sequence[Path], buckets: Sequence[int]) -> pa.Table:
-    """Return the rows of some buckets, in the order of the files, then of buckets."""
+    """Return the rows of some buckets from files of `write_sorted`."""
     found = []
     for file in files:
         with pa.memory_map(str(file)) as mapped:
@@ -167,25 +168,25 @@ def read_buckets(files: Sequence[Path], buckets: Sequence[int]) -> pa.Table:
 
 
 def remove_steps(folder: Path, *steps: str) -> None:
-    """Remove the files of steps that no later one reads."""
+    """Remove the scratch files of these steps."""
     for step in steps:
         for path in folder.glob(f"{step}-{6 * '[0-9]'}"):
             path.unlink(missing_ok=True)
 
 
 def append_column(rows: pa.Table, values: AnyInt | Floats) -> pa.Table:
-    """Return rows with a column at their end; it is found by position, not by name."""
+    """Return rows with these values (n,) as an unnamed last column."""
     return rows.append_column("", pa.array(values))
 
 
 def split_last_column(rows: pa.Table) -> tuple[pa.Table, I64]:
-    """Return rows without their last column, and that."""
+    """Return rows without their last column, and its values."""
     last = rows.num_columns - 1
     return rows.remove_column(last), rows.column(last).to_numpy()
 
 
 def stop_on_request(folder: Path, phases: int = 1) -> Callable[[float], None]:
-    """Return a progress callback that ends a task once the user has stopped the run.
+    """Return a progress callback that ends a task if the run is to stop.
 
     It reports the progress of the task, whose share rises this many times, one by one.
     """
@@ -226,7 +227,7 @@ Sources = tuple[BlockSource, ...]
 
 
 def read_sources(sources: Sources, at: Callable[[str, int], Path]) -> pa.Table:
-    """Return the rows of some sources, one after the other; `at` names their files."""
+    """Return the rows of all sources as one table."""
     rows = [
         read_buckets([at(step, number) for number in range(first, last)], buckets)
         for step, first, last, buckets in sources
@@ -242,7 +243,7 @@ _ON_PROGRESS: ContextVar[OnProgress | None] = ContextVar("on_progress", default=
 
 @contextmanager
 def report_to(on_progress: OnProgress) -> Iterator[None]:
-    """Call `on_progress` with the share that the current task has done."""
+    """Send progress reported within this context to `on_progress`."""
     before = _ON_PROGRESS.set(on_progress)
     try:
         yield
@@ -252,7 +253,7 @@ def report_to(on_progress: OnProgress) -> Iterator[None]:
 
 @contextmanager
 def write_progress_in(folder: Path, number: int) -> Iterator[None]:
-    """Write progress to a folder, unless a callback in this process receives it."""
+    """Write a task's progress to a file, unless this process has a callback."""
     if _ON_PROGRESS.get() is not None:
         yield
         return
@@ -261,14 +262,14 @@ def write_progress_in(folder: Path, number: int) -> Iterator[None]:
 
 
 def report_task_share(share: float) -> None:
-    """Report the completed share of the task that is running, if any is."""
+    """Report the completed share of the running task to its callback, if any."""
     on_progress = _ON_PROGRESS.get()
     if on_progress is not None:
         on_progress(share)
 
 
 def make_phase_progress(count: int) -> OnProgress:
-    """Return a progress callback for a task whose share rises this many times.
+    """Return a progress callback for a task of `count` phases, one after another.
 
     >>> with report_to(print):
     ...     on_progress = make_phase_progress(2)
@@ -292,17 +293,18 @@ def make_phase_progress(count: int) -> OnProgress:
 
 
 def sum_shares(folder: Path, numbers: Iterable[int]) -> float:
-    """Return the sum of what tasks of these numbers have noted."""
+    """Return the sum of the completed shares of these tasks."""
     return sum(map(_read_share, (folder / f"{_NAME}{number}" for number in numbers)))
 
 
 def remove_shares(folder: Path) -> None:
-    """Remove what tasks of an earlier step have noted."""
+    """Remove the progress files of an earlier step's tasks."""
     for path in folder.glob(f"{_NAME}*"):
         path.unlink(missing_ok=True)
 
 
 def _make_writer(to: Path) -> OnProgress:
+    """Return a progress callback that writes the share to a file."""
     last = monotonic()
 
     def write(share: float) -> None:
@@ -316,6 +318,7 @@ def _make_writer(to: Path) -> OnProgress:
 
 
 def _read_share(path: Path) -> float:
+    """Return the completed share in a progress file; 0 if it has none."""
     try:
         return float(path.read_text())
     except (OSError, ValueError):  # nothing yet, or half of it

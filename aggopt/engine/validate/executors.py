@@ -15,7 +15,7 @@ HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 def require_memory_settings(
     engine: str | None, client: Any, keys: Mapping[str, Any]
 ) -> None:
-    """Refuse engine settings if no folder is to be written."""
+    """Refuse engine settings if no output folder is named."""
     text = ", ".join(key for key, value in keys.items() if value is not None)
     if text:
         raise JobError(
@@ -30,7 +30,7 @@ def require_memory_settings(
 
 
 def require_picklable(job: Job) -> None:
-    """Refuse functions that no other process can find."""
+    """Refuse a job with functions that other processes cannot import."""
     try:
         pickle.dumps(job)
     except (pickle.PicklingError, AttributeError, TypeError):
@@ -42,7 +42,7 @@ def require_picklable(job: Job) -> None:
 
 
 def require_one_cluster(engine: Engine, client: Any) -> None:
-    """Refuse a cluster that is configured twice, or not at all."""
+    """Refuse a Dask cluster that is configured twice, or not at all."""
     is_named = engine.workers is not None or engine.scheduler is not None
     if is_named == (client is not None):
         raise JobError(
@@ -56,7 +56,7 @@ def require_one_cluster(engine: Engine, client: Any) -> None:
 
 
 def require_secure(address: str, insecure: bool) -> None:
-    """Refuse a scheduler that accepts connections and tasks from other users.
+    """Refuse a Dask scheduler that other users can connect to, unless allowed.
 
     Raises
     ------

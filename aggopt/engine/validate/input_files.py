@@ -16,7 +16,7 @@ LARGEST = 4_000_000  # records of a row group, which cannot be read in parts
 
 
 def require_one_file(path: Path, fix: str) -> None:
-    """Refuse a folder or a pattern where one table in memory is to be read.
+    """Refuse a folder or a pattern if one file is required.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def require_small_row_group(path: Path, rows: int) -> None:
 
 
 def require_records(n: int, k: int) -> None:
-    """Refuse fewer records than one group has.
+    """Refuse fewer records (n) than one group has (k).
 
     Raises
     ------
@@ -56,7 +56,7 @@ def require_records(n: int, k: int) -> None:
 
 
 def require_supported_schema(schema: pa.Schema, job: Job) -> None:
-    """Refuse quasi-identifiers of other types, by the schema of the files.
+    """Refuse quasi-identifiers of unsupported column types.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def require_supported_schema(schema: pa.Schema, job: Job) -> None:
     other = [
         f"{name!r} ({schema.field(name).type})"
         for name in job.roles.quasi_identifier
-        if name in schema.names and not _is_known(schema.field(name).type)
+        if name in schema.names and not _is_supported(schema.field(name).type)
     ]
     if other:
         raise TableError(
@@ -76,7 +76,8 @@ def require_supported_schema(schema: pa.Schema, job: Job) -> None:
         )
 
 
-def _is_known(kind: pa.DataType) -> bool:
+def _is_supported(kind: pa.DataType) -> bool:
+    """Whether the column type is supported."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
@@ -88,7 +89,7 @@ def _is_known(kind: pa.DataType) -> bool:
 def require_equal_columns(
     first: Path, wanted: Sequence[str], path: Path, names: Sequence[str]
 ) -> None:
-    """Refuse another header; by places, because a header may be a record."""
+    """Refuse a CSV file whose header differs from the first file's."""
     if names == wanted:
         return
     if len(names) != len(wanted):
@@ -106,7 +107,7 @@ def require_equal_columns(
 
 
 def require_header(names: Sequence[str], file: str, job: Job | None) -> None:
-    """Refuse columns that have no role in the job; without one, a record as header."""
+    """Refuse columns without a role in the job; without a job, a numeric header."""
     if job is not None:
         job.roles.check(names)
         return

@@ -18,7 +18,7 @@ ANEW = "begin anew: --discard, or resume = false, which removes it"
 
 
 def require_new(*folders: Path) -> None:
-    """Refuse folders that exist already, or cannot be made.
+    """Refuse folders that exist already, or whose parent does not exist.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def require_new(*folders: Path) -> None:
 
 
 def require_no_file(folder: Path) -> None:
-    """Refuse the name of a file for a folder of Parquet files.
+    """Refuse a folder name that ends like a file of a table.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def require_no_file(folder: Path) -> None:
 
 
 def require_equal_run(stage: Path, out: Path, differs: Sequence[str]) -> None:
-    """Refuse an ended run for the folder `out` that has other inputs, by their names.
+    """Refuse to resume a run with other inputs, which `differs` names.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def require_equal_run(stage: Path, out: Path, differs: Sequence[str]) -> None:
 
 
 def require_all(count: int, records: int) -> None:
-    """Refuse files that do not read as all the records.
+    """Refuse written files with `count` records instead of `records`.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def require_all(count: int, records: int) -> None:
 
 
 def require_alone(folder: Path, names: Sequence[str]) -> None:
-    """Refuse a folder that holds more than the counted files, or fewer.
+    """Refuse a release folder with other files than those counted.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def require_alone(folder: Path, names: Sequence[str]) -> None:
 
 
 def require_keys(keys: Sequence[Path]) -> None:
-    """Refuse a release whose keys are gone.
+    """Refuse a release whose private keys are missing.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def require_keys(keys: Sequence[Path]) -> None:
 
 
 def require_unchanged(files: Sequence[dict[str, Any]], now: Sequence[str]) -> None:
-    """Refuse files that have changed since they were written.
+    """Refuse released files whose digests differ from those `now`.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def require_as_written(manifest: Path) -> None:
 
 
 def require_described(folder: Path, manifest: Path) -> None:
-    """Refuse a folder without its manifest, and one that it does not describe.
+    """Refuse a folder whose files differ from those in its manifest.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def require_described(folder: Path, manifest: Path) -> None:
 def require_made_of(
     originals: Path, records: int, made_of: int | None, file: str
 ) -> None:
-    """Refuse originals whose records are not as many as those that were masked.
+    """Refuse originals with another number of records than the masked table.
 
     Raises
     ------

@@ -23,7 +23,7 @@ CATEGORIES = ("plurality", "frequencies")
 
 
 def require_supported_job(job: Job) -> None:
-    """Refuse what needs all records at once, or is not built for blocks.
+    """Refuse a job with settings that block-wise masking does not support.
 
     Raises
     ------
@@ -35,8 +35,8 @@ def require_supported_job(job: Job) -> None:
 
 
 def find_unsupported(job: Job) -> Iterator[JobError]:
-    """Yield what refuses each setting that needs all records, or is not built."""
-    for what, fix in _find_unsupported(job):
+    """Yield an error for each setting that block-wise masking does not support."""
+    for what, fix in _iter_unsupported(job):
         yield JobError(
             f"{what}: an engine that works block by block does not do that.",
             fix=f"{fix}; {MEMORY}.",
@@ -44,7 +44,7 @@ def find_unsupported(job: Job) -> Iterator[JobError]:
 
 
 def require_keepable_requirements(job: Job) -> None:
-    """Refuse a job whose promises nothing keeps, as groups of blocks do by merging.
+    """Refuse a job with requirements that merging groups cannot satisfy.
 
     Raises
     ------
@@ -67,8 +67,8 @@ def require_keepable_requirements(job: Job) -> None:
     )
 
 
-def _find_unsupported(job: Job) -> Iterator[tuple[str, str]]:
-    """Yield each unsupported setting, and a supported alternative."""
+def _iter_unsupported(job: Job) -> Iterator[tuple[str, str]]:
+    """Yield a text on each unsupported setting, and one on an alternative."""
     out = "leave it out"
     for role in ("unit", "wish"):
         if getattr(job.roles, role):
@@ -92,13 +92,13 @@ def _find_unsupported(job: Job) -> Iterator[tuple[str, str]]:
         yield "[weights] published = 'as is'", 'set published = "group mean" or "drop"'
     if is_aggregated_by_stratum(job):
         yield "what is kept is kept in each stratum", 'set keep = "overall"'
-    yield from _list_unsupported_privacy(job)
-    yield from _list_unsupported_partition(job)
-    yield from _list_unsupported_aggregation(job)
+    yield from _iter_unsupported_privacy(job)
+    yield from _iter_unsupported_partition(job)
+    yield from _iter_unsupported_aggregation(job)
 
 
 def _is_moved_by_map(job: Job) -> bool:
-    """Whether means are moved by one map, which knows no bounds."""
+    """Whether one linear map moves all means, which cannot keep bounds."""
     aggregation = job.aggregation
     return isinstance(aggregation, Mean) and aggregation.keep not in (
         "mean",
@@ -106,7 +106,8 @@ def _is_moved_by_map(job: Job) -> bool:
     )
 
 
-def _list_unsupported_privacy(job: Job) -> Iterator[tuple[str, str]]:
+def _iter_unsupported_privacy(job: Job) -> Iterator[tuple[str, str]]:
+    """Yield texts on unsupported settings of [privacy], with alternatives."""
     privacy = job.privacy
     if privacy.scope != "combination":
         yield f"scope = {privacy.scope!r}", 'set scope = "combination"'
@@ -118,7 +119,8 @@ def _list_unsupported_privacy(job: Job) -> Iterator[tuple[str, str]]:
         yield f"repair = {repair.method!r}", f'set repair = "{MERGE}"'
 
 
-def _list_unsupported_partition(job: Job) -> Iterator[tuple[str, str]]:
+def _iter_unsupported_partition(job: Job) -> Iterator[tuple[str, str]]:
+    """Yield texts on unsupported settings of [partition], with alternatives."""
     partition = job.partition
     if not isinstance(partition, Recommended) and partition.method != PARTITION:
         yield (
@@ -131,12 +133,13 @@ def _list_unsupported_partition(job: Job) -> Iterator[tuple[str, str]]:
         yield "[partition] attributes or weights are given", "leave them out"
 
 
-def _list_unsupported_aggregation(job: Job) -> Iterator[tuple[str, str]]:
+def _iter_unsupported_aggregation(job: Job) -> Iterator[tuple[str, str]]:
+    """Yield texts on unsupported settings of [aggregation]."""
     aggregation = job.aggregation
     if aggregation.categories is not None:
-        yield from _list_unsupported_categories(aggregation.categories)
+        yield from _iter_unsupported_categories(aggregation.categories)
     if isinstance(aggregation, P3m):
-        yield from _list_unsupported_shifts(aggregation)
+        yield from _iter_unsupported_shifts(aggregation)
     elif aggregation.method not in ("mean", "median"):
         fix = 'set method = "mean", "median" or "p3m"'
         yield f"[aggregation] method = {aggregation.method!r}", fix
@@ -144,8 +147,8 @@ def _list_unsupported_aggregation(job: Job) -> Iterator[tuple[str, str]]:
         yield "[aggregation] keep names columns", 'set keep = "covariance"'
 
 
-def _list_unsupported_categories(method: CategorySection) -> Iterator[tuple[str, str]]:
-    """Yield settings of categories that blocks do not support."""
+def _iter_unsupported_categories(method: CategorySection) -> Iterator[tuple[str, str]]:
+    """Yield texts on unsupported settings of [aggregation.categories]."""
     where = "[aggregation.categories]"
     if method.method not in CATEGORIES:
         fix = 'set method = "plurality" or "frequencies"'
@@ -157,8 +160,8 @@ def _list_unsupported_categories(method: CategorySection) -> Iterator[tuple[str,
         yield f"{where} time_limit is given", "leave it out"
 
 
-def _list_unsupported_shifts(p3m: P3m) -> Iterator[tuple[str, str]]:
-    """Yield settings of P3M that pieces of cost functions do not support."""
+def _iter_unsupported_shifts(p3m: P3m) -> Iterator[tuple[str, str]]:
+    """Yield texts on unsupported settings of P3M, with alternatives."""
     if p3m.keep != "variance":
         yield "[aggregation] keep", 'leave it out, or set method = "mean"'
     if p3m.solver not in (None, SOLVER):

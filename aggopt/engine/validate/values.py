@@ -28,7 +28,7 @@ MOST_RECORDS = 20_000_000  # records whose values a user's model receives at onc
 
 
 def require_levels(count: int) -> None:
-    """Refuse more different values than blocks have room for."""
+    """Refuse a category with more than `MOST` distinct values."""
     if count > MOST:
         raise TableError(
             f"There are more than {MOST} different values, and each is a coordinate of "
@@ -45,7 +45,7 @@ def require_any_level(count: int) -> None:
 
 
 def require_common_order(kind: pa.DataType, declared: AttributeType) -> None:
-    """Refuse an order that files have: each of them could have its own."""
+    """Refuse an ordered column whose order the job does not declare."""
     if pa.types.is_dictionary(kind) and kind.ordered and declared.kind is None:
         raise TableError(
             "The order of its categories stands in each file by itself.",
@@ -55,12 +55,12 @@ def require_common_order(kind: pa.DataType, declared: AttributeType) -> None:
 
 
 def _list_limited(job: Job) -> list[str]:
-    """Return the attributes whose values are to be within bounds, or whole."""
+    """Return the attributes with bounds, or with whole published values."""
     return [name for name, section in job.attributes.items() if section.limited]
 
 
 def require_originals_inside(X: Floats, table: Table, job: Job) -> None:
-    """Refuse originals X (n, d) of a piece that are beyond bounds.
+    """Refuse original records X (n, d) beyond the bounds of published values.
 
     Raises
     ------
@@ -74,14 +74,14 @@ def require_originals_inside(X: Floats, table: Table, job: Job) -> None:
 
 
 def require_numbers_with_bounds(table: Table, job: Job) -> None:
-    """Refuse bounds of attributes that are not numbers; raises as `require_number`."""
+    """Refuse bounds of attributes that are not numeric."""
     for name in _list_limited(job):
         with naming(repr(name)):
             require_number(table, name)
 
 
 def require_feasible_bounds(table: Table, job: Job, scale: Scale, n: Floats) -> None:
-    """Refuse bounds that exclude all values of these digits, or of this variance.
+    """Refuse bounds that exclude all rounded values, or the variance.
 
     `scale` is the scale of numbers with `n` (p,) present values; raises as
     `require_some`.
@@ -94,7 +94,7 @@ def require_feasible_bounds(table: Table, job: Job, scale: Scale, n: Floats) -> 
 
 
 def require_supported_weights(table: Table, job: Job) -> None:
-    """Refuse settings that are not supported with the weights of a piece.
+    """Refuse settings that are not supported with sampling weights.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def require_supported_weights(table: Table, job: Job) -> None:
 def require_supported_range(
     job: Job, n: int, total: float, lowest: float, highest: float
 ) -> None:
-    """Refuse n weights if the largest is too large for the smallest, or for their sum.
+    """Refuse n weights if the largest is too large for the smallest or the sum.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def require_supported_range(
 
 
 def require_few_centres(strata: int, width: int) -> None:
-    """Refuse more strata of records of this width than tasks can add up."""
+    """Refuse too many strata to hold their mean coordinates in memory."""
     if strata * width > MOST_CENTRES:
         raise InfeasibleInputError(
             f"There are {plural(strata, 'stratum', 'strata')} of records that have "
@@ -140,7 +140,7 @@ def require_few_centres(strata: int, width: int) -> None:
 
 
 def require_few_records(confidential: Confidential) -> None:
-    """Refuse a user's model that receives the values of too many records."""
+    """Refuse a user's privacy model that would receive too many records."""
     for requirement in confidential.requirements:
         if not isinstance(requirement, OwnRequirement) or requirement.counts is None:
             continue
@@ -156,7 +156,7 @@ def require_few_records(confidential: Confidential) -> None:
 
 
 def require_values_of_strata(counts: I64, job: Job) -> None:
-    """Refuse strata with too few values (s, d) of an attribute to fill others by."""
+    """Refuse strata with fewer than k present values (s, d) of an attribute."""
     k = job.privacy.k
     for name, count in zip(job.roles.quasi_identifier, counts.T, strict=True):
         require_none_of(count < k, name, k, k)
@@ -165,7 +165,7 @@ def require_values_of_strata(counts: I64, job: Job) -> None:
 def require_feasible_strata(
     errors: Sequence[InfeasibleInputError], *, several: bool
 ) -> None:
-    """Refuse requirements that all records of the table, or of a stratum, violate.
+    """Refuse requirements that all records of the table, or a stratum, violate.
 
     Each violation is one of the `errors`.
     """
@@ -202,7 +202,7 @@ def require_distinct_means(are_apart: bool) -> None:
 def require_values_within(
     names: Sequence[str], statuses: Sequence[Status | None]
 ) -> None:
-    """Refuse bounds within which no values were found.
+    """Refuse bounds within which the solver found no values.
 
     Raises
     ------
