@@ -635,3 +635,26 @@ def test_the_bare_section_of_wishes_is_refused_before_work() -> None:
             progress=lambda step, _: begun.append(step),
         )
     assert set(begun) == {"read"}
+
+
+def test_ties_are_broken_by_the_secret_and_for_each_attribute_anew() -> None:
+    pairs = pd.DataFrame({"x": np.repeat(np.arange(40.0), 2)})  # a group each
+    pairs["colour"] = pairs["shape"] = ["a", "b"] * 40
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["x", "colour", "shape"]},
+        privacy={"k": 2},
+        partition={"method": "mdav"},
+        aggregation={"method": "mean", "categories": {"method": "plurality"}},
+        attributes={
+            n: {"kind": "nominal", "weight": 1e-4} for n in ("colour", "shape")
+        },
+    )
+
+    def publish(secret: str) -> pd.DataFrame:
+        table = aggopt.mask(pairs, job, secret=secret).table
+        return table.sort_values("x").reset_index(drop=True)
+
+    first = publish(SECRET)
+    pd.testing.assert_frame_equal(first, publish(SECRET))
+    assert not first["colour"].equals(publish("1" * 32)["colour"])
+    assert not first["colour"].equals(first["shape"])
