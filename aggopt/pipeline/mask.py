@@ -53,7 +53,7 @@ def mask(
 def publish_partitioned(
     partitioned: PartitionedTable, on_progress: Progress
 ) -> Release:
-    """Return the audited release of a table that is grouped; raises as `mask`."""
+    """Return the audited release of a partitioned table."""
     return _make_release(
         *copy_to_records(partitioned, aggregate_table(partitioned, on_progress)),
         on_progress,
@@ -63,7 +63,7 @@ def publish_partitioned(
 def _make_release(
     partitioned: PartitionedTable, masked: AggregatedTable, on_progress: Progress
 ) -> Release:
-    """Return the audited release of the published values of a table's groups."""
+    """Return the audited release of a table's groups with these published values."""
     job = partitioned.job
     certificates = masked.certificates
     require_solved(certificates)
@@ -105,6 +105,6 @@ def _make_release(
 
 
 def _select_quasi_identifiers(table: Table) -> Table:
-    """Return a table of the quasi-identifiers and of the sampling weights."""
+    """Return the table's quasi-identifiers and sampling weights only."""
     frame = table.frame.select(*table.roles.quasi_identifier, *table.roles.weight)
     return replace(table, frame=frame, codebooks={})

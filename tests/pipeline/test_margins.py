@@ -23,7 +23,7 @@ from aggopt.pipeline.aggregate.margins import (
     WARNING,
     _describe_narrow_margin,
     _find_steps,
-    _list_narrow_margins,
+    _iter_narrow_margin_notes,
     make_margin_arguments,
 )
 from aggopt.pipeline.partition.partition_table import partition_table
@@ -287,7 +287,9 @@ def given(columns, labels=THIRDS, importance=1.0):
 def warned(of, exact=True, **more):
     asked = np.full(of.X.shape, 0.5)
     return list(
-        _list_narrow_margins(of, how(**more), asked, np.broadcast_to(exact, of.X.shape))
+        _iter_narrow_margin_notes(
+            of, how(**more), asked, np.broadcast_to(exact, of.X.shape)
+        )
     )
 
 

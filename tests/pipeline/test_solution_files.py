@@ -11,7 +11,7 @@ from tables import job, people
 from aggopt.errors import AggoptError, JobError
 from aggopt.pipeline.programs.declare import declare_program
 from aggopt.pipeline.programs.export import (
-    _write,
+    _write_pyomo,
     export,
     import_solution,
     parse_solution,
@@ -107,7 +107,7 @@ def renormalised(folder, asked, format):
     secret = json.loads((folder / f"age.{format}.key.json").read_text())["secret"]
     _, made, _ = declare_program(TABLE, asked, "age", "pyomo", (), secret)
     problem = made.model.build(made.data, "pyomo", start=made.data.renormalised)
-    names = _write(problem, folder / f"again.{format}", format)
+    names = _write_pyomo(problem, folder / f"again.{format}", format)
     known = problem.solutions.symbol_map[names].bySymbol
     isvar = {n: v for n, v in known.items() if getattr(v, "ctype", None) is pyo.Var}
     return {name: float(v.value) for name, v in isvar.items()}

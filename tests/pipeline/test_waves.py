@@ -271,7 +271,7 @@ def test_who_is_not_in_a_table_has_no_group_there() -> None:
 )
 def test_a_key_that_all_waves_publish_is_refused(published, key) -> None:
     jobs = [SimpleNamespace(roles=SimpleNamespace(as_they_are=n)) for n in published]
-    waves = SimpleNamespace(_tells=lambda name: name in ("b", "c"))
+    waves = SimpleNamespace(_identifies_people=lambda name: name in ("b", "c"))
     if key is None:
         return LinkedTables._require_no_key(waves, jobs)
     with refused(AggoptError):

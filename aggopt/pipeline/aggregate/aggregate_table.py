@@ -54,7 +54,7 @@ class AggregatedTable:
 def aggregate_table(
     partitioned: PartitionedTable, on_progress: Progress
 ) -> AggregatedTable:
-    """Return the values that the job publishes of each group."""
+    """Return the values that each group publishes, by the job's methods."""
     on_progress("aggregate", 0.0)
     numbers = (
         _aggregate_numbers(partitioned, on_progress) if partitioned.names else None
@@ -96,6 +96,7 @@ def join_columns(
 def _aggregate_numbers(
     partitioned: PartitionedTable, on_progress: Progress
 ) -> Aggregation:
+    """Return the aggregation of the numeric attributes, by the job's method."""
     aggregation = partitioned.job.aggregation
     settings = {**aggregation.settings, **margins.make_margin_arguments(partitioned)}
     return table_parts.aggregate_observed(
@@ -166,7 +167,7 @@ def _choose_levels(
 def make_choice_arguments(
     section: CategorySection, secret: str, purpose: str, weights: Floats | None
 ) -> dict[str, Any]:
-    """Return the arguments of a method for categories, with a seed for a purpose.
+    """Return the arguments of an aggregation of categories, with a random seed.
 
     Records may have `weights` (n,).
     """
@@ -199,7 +200,7 @@ def choose_nodes(
 def _describe_choices(
     chosen: Mapping[str, PublishedCategories], *, weighted: bool = False
 ) -> tuple[str, ...]:
-    """List the attributes that were chosen together, and how ties were broken."""
+    """Return the texts of notes on attributes chosen together, and on ties."""
     by_proof: dict[int, list[str]] = {}
     for name, categories in chosen.items():
         by_proof.setdefault(id(categories.certificate), []).append(name)
@@ -232,7 +233,7 @@ def describe_ties(
     weighted: bool,
     by_block: bool = False,
 ) -> str:
-    """Return a note on groups for which several categories are equally near.
+    """Return the text of a note on groups with several equally near categories.
 
     Counts of categories differ by this `difference`.
     """
@@ -248,7 +249,7 @@ def describe_ties(
 def _list_root_notes(
     partitioned: PartitionedTable, chosen: Mapping[str, PublishedCategories]
 ) -> list[str]:
-    """Return notes on trees whose root is published for at least half of the values."""
+    """Return the texts of notes on trees whose root most values are published as."""
     notes: list[str] = []
     for name, categories in chosen.items():
         if get_publishable_nodes(partitioned.job, name) == "leaf":
@@ -260,7 +261,7 @@ def _list_root_notes(
 
 
 def describe_root(name: str, count: int, n: int) -> list[str]:
-    """Return a note if at least half of the n values are published as the root."""
+    """Return the text of a note if at least half of n values are the tree's root."""
     if 2 * count < n:
         return []
     return [

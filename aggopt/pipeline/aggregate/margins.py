@@ -55,7 +55,7 @@ def make_margin_arguments(
     *,
     alpha: float | None = None,
 ) -> dict[str, Floats]:
-    """Return arguments (n, d) for the aggregation; an empty dictionary if none shifts.
+    """Return distances with secret margins and importances, for the aggregation.
 
     `delta` (n, d) and `alpha` replace those of the job.  The margins are drawn from the
     secret of the release, and their share of their width does not depend on the delta.
@@ -114,7 +114,7 @@ def describe_nearer_values(partitioned: PartitionedTable, after: Floats) -> list
 
 
 def _compute_satisfaction(partitioned: PartitionedTable, after: Floats) -> float:
-    """Return the satisfaction level of all values that are not missing, 1 of none."""
+    """Return the mean satisfaction level of the attributes that vary; 1 if none."""
     X = partitioned.X
     delta = to_unweighted_spreads(partitioned.asked["delta"], X, partitioned.weights)
     is_present = ~np.isnan(X)
@@ -129,7 +129,7 @@ def _compute_satisfaction(partitioned: PartitionedTable, after: Floats) -> float
 
 
 def describe_margins(partitioned: PartitionedTable) -> list[str]:
-    """Return the notes on margins; an empty list if no distance has an effect."""
+    """Return the texts of notes on secret margins; none if no distance acts."""
     aggregation = partitioned.job.aggregation
     if isinstance(aggregation, ByModel):
         return [OWN]
@@ -143,14 +143,14 @@ def describe_margins(partitioned: PartitionedTable) -> list[str]:
     exact = aggregation.exact(requests, partitioned.asked["importance"]) & ~np.isnan(
         partitioned.X
     )
-    few = list(_list_narrow_margins(partitioned, aggregation, requests, exact))
+    few = list(_iter_narrow_margin_notes(partitioned, aggregation, requests, exact))
     return [NOTE if exact.any() and not few else ASKED, *few]
 
 
 def _find_steps(
     partitioned: PartitionedTable, shifting: Shifting, distances: Floats
 ) -> Floats:
-    """Return the step of each attribute (d,) with exact distances; 0 for others."""
+    """Return the rounding step (d,) of attributes with exact distances; else 0."""
     X = partitioned.X
     exact = shifting.exact(distances, partitioned.asked["importance"]) & ~np.isnan(X)
     steps = np.zeros(distances.shape[1])
@@ -163,10 +163,10 @@ def _find_steps(
     return steps
 
 
-def _list_narrow_margins(
+def _iter_narrow_margin_notes(
     partitioned: PartitionedTable, shifting: Shifting, distances: Floats, exact: Bool
 ) -> Iterator[str]:
-    """Warn of each attribute whose margin spans too few possible values."""
+    """Yield the text of a warning on each attribute with too narrow margins."""
     spread = partitioned.scale.spread
     steps = _find_steps(partitioned, shifting, distances)
     for j, name in enumerate(partitioned.names):
@@ -186,6 +186,7 @@ def _list_narrow_margins(
 
 
 def _describe_narrow_margin(name: str, count: int) -> str:
+    """Return the text of a warning: margins span at most `count` values."""
     values = "possible value" if count == 1 else "possible values"
     return (
         f"WARNING: {name!r}: the secret margin spans at most {count} {values}. Where a "

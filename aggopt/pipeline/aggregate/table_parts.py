@@ -42,7 +42,7 @@ class PresentRows(NamedTuple):
 
     @classmethod
     def of(cls, is_kept: Bool | None, labels: Labels) -> "PresentRows":
-        """Return the records (n,) whose value is kept; all of them if None."""
+        """Return the records whose value is kept (n,), or all, with their groups."""
         rows = np.arange(len(labels)) if is_kept is None else np.flatnonzero(is_kept)
         groups, labels_of_rows = np.unique(labels[rows], return_inverse=True)
         return cls(rows, groups, labels_of_rows)
@@ -51,7 +51,7 @@ class PresentRows(NamedTuple):
 def aggregate_observed(
     partitioned: PartitionedTable, settings: Mapping[str, Any]
 ) -> Aggregation:
-    """Return the aggregation of the numbers by the job's method, with `settings`.
+    """Return the aggregation of the numbers, by the job's method and `settings`.
 
     Strata are aggregated separately if the job keeps anything in each.  If values are
     missing, each attribute is aggregated separately, from the records that have it.
@@ -105,7 +105,7 @@ def _aggregate_columns(
     strata: RecordStrata | None,
     jobs: int,
 ) -> Aggregation:
-    """Return what `combine` makes of X (n, d), in each stratum if there are any."""
+    """Return the aggregation of X (n, d) by `combine`, in each stratum if given."""
     if strata is not None:
         return aggregate_by_stratum(combine, X, labels, settings, strata, jobs)
     aggregation: Aggregation = call_with_progress(combine, X, labels, **settings)
@@ -113,7 +113,7 @@ def _aggregate_columns(
 
 
 def _select_setting(setting: Any, n: int, present: PresentRows, j: int) -> Any:
-    """Return a setting for one attribute: its entries of records, groups or columns."""
+    """Return a setting for attribute j: its entries of present records or groups."""
     if not isinstance(setting, np.ndarray):
         return setting
     if setting.ndim == 1:
@@ -163,7 +163,7 @@ SIDES = ("lower", "upper")  # settings that have a number for each attribute
 
 
 def describe_strata(job: Job, strata: RecordStrata | None) -> list[str]:
-    """Return a note on the values kept in each stratum and on the certificates."""
+    """Return the text of a note on values kept in each stratum, if any are."""
     if strata is None or not is_aggregated_by_stratum(job):
         return []
     return [
@@ -229,6 +229,7 @@ def _aggregate_strata(
 
 
 def _aggregate_stratum(part: _Part) -> Aggregation:
+    """Return the aggregation of one stratum; errors name it."""
     combine, X, labels, stratum_settings = part
     with naming("In one stratum"):
         aggregation: Aggregation = call_with_progress(
@@ -238,7 +239,7 @@ def _aggregate_stratum(part: _Part) -> Aggregation:
 
 
 def _number_groups(labels: Labels, d: int) -> tuple[Labels, list[Labels]]:
-    """Return groups from 0 on, and which they were, of each of d attributes."""
+    """Return groups numbered from 0, and their earlier numbers by attribute."""
     if labels.ndim == 1:
         originals, numbered = np.unique(labels, return_inverse=True)
         return numbered, [originals] * d
@@ -255,7 +256,7 @@ def _select_settings(
     kept_groups: Sequence[Labels],
     done: int,
 ) -> dict[str, Any]:
-    """Return the settings for these rows of n, and for the groups `kept_groups`."""
+    """Return the settings for one stratum: its records' and groups' entries."""
     result = subsets.divide_time_limit(settings, len(rows) / n)
     for key, value in settings.items():
         if isinstance(value, np.ndarray) and key not in SIDES:
@@ -293,7 +294,7 @@ def _scale_distances(
 def _sum_certificates(
     aggregations: Sequence[Aggregation], d: int
 ) -> tuple[Together, tuple[Certificate, ...]]:
-    """Return the attributes of each certificate, and the sums over strata.
+    """Return the attributes of each certificate, and certificates summed over strata.
 
     One certificate covers all attributes if strata solved different ones together.
     """

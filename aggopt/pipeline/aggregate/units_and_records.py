@@ -29,7 +29,7 @@ Part = tuple[PartitionedTable, AggregatedTable]
 def mask_units_and_records(
     data: Any, job: Job, on_progress: Progress, secret: str | None
 ) -> Part:
-    """Return the table, grouped by both kinds of attributes, and its published values.
+    """Return a partitioned table of both kinds of attributes, and its values.
 
     Each kind has random numbers of its own.
 
@@ -52,7 +52,7 @@ def mask_units_and_records(
 
 
 def split_job(job: Job, table: Table) -> tuple[Job, ...]:
-    """Return the job of the attributes of units, and that of the attributes of records.
+    """Return the job for attributes of units, and the job for attributes of records.
 
     If all attributes are of one kind, return only the job itself.  Raises as
     `require_uniform_settings`.
@@ -89,7 +89,7 @@ def _restrict_job(
 
 
 def _join_parts(table: Table, job: Job, secret: str, parts: Sequence[Part]) -> Part:
-    """Return both parts as one, the attributes in the order of the job."""
+    """Return both parts joined: attributes in the order of the job."""
     names = job.roles.quasi_identifier
     matrix = table.matrix()
     values = np.empty(matrix.shape)
@@ -134,7 +134,7 @@ def _join_requests(
     at: Sequence[Sequence[int]],
     shape: tuple[int, int],
 ) -> dict[str, Floats]:
-    """Return the requests of records for each number, (n, p)."""
+    """Return the requested distances and importances of all numbers, (n, p)."""
     requests: dict[str, Floats] = {}
     for partitioned, places in zip(every, at, strict=True):
         for name, values in partitioned.asked.items():
@@ -145,7 +145,7 @@ def _join_requests(
 def copy_to_records(
     partitioned: PartitionedTable, masked: AggregatedTable
 ) -> tuple[PartitionedTable, AggregatedTable]:
-    """Return the masked values of units for each of their records.
+    """Return groups and values of units, repeated for each of their records.
 
     The certificates remain those of the units.
     """
@@ -173,5 +173,6 @@ def copy_to_records(
 
 
 def _copy_block(block: Block, units: RecordUnits) -> Block:
+    """Return a block of attributes with the unit's group for each record."""
     labels = block.labels[units.unit_of_record]
     return replace(block, partition=Partition(labels, block.partition.evidence))

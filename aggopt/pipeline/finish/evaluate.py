@@ -55,7 +55,7 @@ class Evaluation:
     complete: Bool = field(repr=False)
 
     def require_measures(self) -> Assessment:
-        """Return the measures.
+        """Return the measures; refuse if none could be computed.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class Evaluation:
 
 
 def ignore_audit(audit: Audit) -> None:
-    """Do nothing: a trial may violate requirements."""
+    """Accept any audit: a trial may violate requirements."""
 
 
 def evaluate(
@@ -85,7 +85,7 @@ def evaluate(
     check: Callable[[Audit], None] = ignore_audit,
     on_progress: Progress | None = None,
 ) -> Evaluation:
-    """Return the evaluation of the values (n, d) that groups of a table publish.
+    """Return published values (n, d) rounded, with their audit and measures.
 
     `requests` take the place of the records' own.  More than `linked_at_once` records
     are linked in blocks, and `extra` are the user's measures.  `check` gets the audit
@@ -121,7 +121,7 @@ def evaluate(
 def audit_before_writing(
     partitioned: PartitionedTable, tried: Table, both: Originals | None = None
 ) -> Audit:
-    """Return the audit of a release with this table.
+    """Return the audit of a released table that is not written yet.
 
     In a table of units each record is a unit.  With `both`, the values before and after
     masking, the audit also compares them.
@@ -153,7 +153,7 @@ SAME_VALUES = (
 def count_changes_as_written(
     partitioned: PartitionedTable, released: Table
 ) -> WaveChanges | None:
-    """Return the changes that the values to be written show.
+    """Return the counts of changes between waves that the release shows, if any.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def count_changes_as_written(
 def compare_originals(
     before: Floats, after: Floats, output: Output, table: Table | None = None
 ) -> Originals:
-    """Return quasi-identifiers before and after masking, both (n, d), with the step.
+    """Return quasi-identifiers before and after (n, d), with rounding distances.
 
     That is half a step of the grid of published numbers, or `GRID` if larger. Without a
     table, all attributes are plain numbers.
@@ -195,11 +195,13 @@ def compare_originals(
 
 
 def _collect_domains(table: Table) -> dict[int, Domain]:
+    """Return the domain of each category, by its position."""
     names = table.roles.quasi_identifier
     return {names.index(name): domain for name, domain in table.domains.items()}
 
 
 def _collect_clocks(table: Table) -> dict[int, Clock]:
+    """Return the unit and origin of each date attribute, by its position."""
     names = table.roles.quasi_identifier
     return {names.index(name): clock for name, clock in table.clocks.items()}
 
@@ -207,11 +209,12 @@ def _collect_clocks(table: Table) -> dict[int, Clock]:
 def compute_rounding_distance(
     spread: float, output: Output, clock: Clock | None
 ) -> float:
-    """Return how far rounding may move a value of an attribute of this spread."""
+    """Return the largest change of a value by rounding, for this spread."""
     return max(GRID * spread, _compute_half_step(spread, output, clock))
 
 
 def _compute_half_step(spread: float, output: Output, clock: Clock | None) -> float:
+    """Return half the step of the grid of published values; 0 without a grid."""
     if clock is not None:
         return 0.5 * choose_time_step(clock, spread, output)
     place = choose_decimals(spread, output) if spread else None
@@ -249,14 +252,14 @@ def measure_if_varying(
 
 
 def find_complete(before: Floats, after: Floats) -> Bool:
-    """Return which records (n,) miss nothing, before and after."""
+    """Return a mask (n,) of records without missing values, before and after."""
     return np.asarray(~(np.isnan(before) | np.isnan(after)).any(axis=1))
 
 
 def _select_complete_records(
     original: Table, released: Table, requests: dict[str, Floats]
 ) -> tuple[Table, Table, dict[str, Floats]]:
-    """Return the complete records before and after masking, and their requests."""
+    """Return the complete records before and after masking, with requests."""
     rows = find_complete(original.matrix(), released.matrix())
     if rows.all():
         return original, released, requests
@@ -270,7 +273,7 @@ def _select_complete_records(
 def find_attacker_knowledge(
     original: Table, released: Table
 ) -> dict[str, Labels | None]:
-    """Return an attacker's knowledge of each record besides its masked attributes.
+    """Return classes (n,) of records by an attacker's knowledge beyond masked values.
 
     `known` is the class (n,) of records that share the strata, and the sampling weight
     if it is published unchanged.  `added` is the class of records that share the weight

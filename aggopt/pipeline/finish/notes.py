@@ -53,7 +53,7 @@ def collect_notes(
     drifts: Mapping[str, Drift],
     wave: WaveChanges | None,
 ) -> ReleaseNotes:
-    """Return the notes of a release; raises as `describe_loss`.
+    """Return the texts of all notes on a release; refuse an excessive loss.
 
     `drifts` are the changes by rounding, and `wave` those that a later wave shows.
     """
@@ -101,7 +101,7 @@ def collect_notes(
 
 
 def explain_stop(certificate: Certificate, job: Job) -> str:
-    """Return the reason why optimality is not proven, if the job has no limit."""
+    """Return a text on why optimality is not proven, if the job has no limit."""
     aggregation = job.aggregation
     stopped = certificate.judge and certificate.status.is_open
     if (
@@ -125,7 +125,7 @@ def explain_stop(certificate: Certificate, job: Job) -> str:
 def describe_uncounted_changes(
     job: Job, later_wave: LaterWave | None
 ) -> tuple[str, ...]:
-    """Note that changes were not counted if the job names no earlier table."""
+    """Return a note that changes between waves were not counted, if so."""
     if later_wave is not None or not isinstance(job.partition, EarlierGroups):
         return ()
     return (
@@ -150,7 +150,7 @@ NAMES = (nw.String, nw.Categorical, nw.Enum)  # types whose entries may span lin
 def describe_certificates(
     partitioned: PartitionedTable, certificates: dict[str, Certificate]
 ) -> list[str]:
-    """Note constant attributes, open or claimed certificates, and a single group."""
+    """Return notes on constant attributes, unproven bounds and single groups."""
     constant = partitioned.constant
     notes = [
         f"{name!r} has one value only: kept as it is, weight zero."
@@ -176,7 +176,7 @@ def describe_certificates(
 
 
 def describe_index(partitioned: PartitionedTable) -> list[str]:
-    """Say that the index of a pandas table is kept, if it is."""
+    """Return the text of a note if the index of a pandas table is kept."""
     if not partitioned.table.keeps_index:
         return []
     return [
@@ -210,7 +210,7 @@ def _describe_single_group(partitioned: PartitionedTable, constant: Bool) -> lis
 
 
 def describe_incomplete_records(rows: Bool, measures: Assessment | None) -> list[str]:
-    """Say how many records (n,) the measures are of, if not of all."""
+    """Return a note on the number of complete records (n,), if not all are."""
     if rows.all():
         return []
     what = "Linkage, disclosure, loss and satisfaction are "
@@ -222,7 +222,7 @@ def describe_incomplete_records(rows: Bool, measures: Assessment | None) -> list
 
 
 def describe_spanning_entries(released: Table, job: Job) -> list[str]:
-    """Return notes on the setting that reads CSV entries that span several lines."""
+    """Return notes on columns whose entries span several lines of CSV."""
     if job.input.multiline:
         return []
     columns = ((name, released.frame[name]) for name in released.frame.columns)
@@ -273,7 +273,7 @@ MERGING = (
 
 
 def describe_sampling_weights(job: Job, weights: Floats | None) -> list[str]:
-    """Return a note on the use of weights; nothing if all weights are equal."""
+    """Return the texts of notes on sampling weights; none if all are equal."""
     if weights is None:
         return []
     method = PARTITIONERS.of(job.partition)
@@ -290,7 +290,7 @@ def describe_sampling_weights(job: Job, weights: Floats | None) -> list[str]:
 
 
 def _is_merged_for_dominance(job: Job) -> bool:
-    """Whether groups are merged for the weights, and for nothing else."""
+    """Whether groups are merged only for the limit on a record's weight."""
     repair = job.privacy.repair
     only = not (job.privacy.models or job.roles.unit)
     merges = repair is not None and repair.method == "merge"
@@ -305,7 +305,7 @@ ADVICE = (
 
 
 def describe_loss(measures: Assessment | None, limits: Measures) -> list[str]:
-    """Return a note on a loss above 80 %, if the job sets no limit for it.
+    """Return a note on a loss above 80 %; refuse one above the job's limit.
 
     Raises
     ------
@@ -322,7 +322,7 @@ def describe_loss(measures: Assessment | None, limits: Measures) -> list[str]:
 
 
 def explain_excessive_loss(measures: Assessment | None, limits: Measures) -> str | None:
-    """Return the reason why the loss may exceed the job's limit, or None."""
+    """Return the text on a loss above the job's limit; None if within it."""
     limit = limits.largest_loss
     if limit is None:
         return None
@@ -338,6 +338,7 @@ def explain_excessive_loss(measures: Assessment | None, limits: Measures) -> str
 
 
 def _describe_measured_loss(measures: Assessment) -> str:
+    """Return the text of the information loss in percent."""
     return (
         f"The release loses {_format_percent(measures.il)} of the sum of squares (IL) "
         "of "
@@ -346,4 +347,5 @@ def _describe_measured_loss(measures: Assessment) -> str:
 
 
 def _format_percent(share: float) -> str:
+    """Return a share as text in percent."""
     return f"{100 * share:.2f} %"

@@ -61,7 +61,7 @@ def publish_values(
     spreads: Floats,
     levels: Mapping[str, nw.Series[Any]] = MappingProxyType({}),
 ) -> Table:
-    """Return the release of a table with rounded values (n, d), by the job's settings.
+    """Return a copy of the table with published values (n, d), typed and rounded.
 
     `spreads` (p,) are the standard deviations of its numbers.  `levels` has the entries
     of each category if these records are some of all.
@@ -78,7 +78,7 @@ def publish_values(
 def publish_weights(
     released: Table, labels: Labels, weights: Floats, job: Job
 ) -> Table:
-    """Return a release with the weights (n,) of records as the job publishes them.
+    """Return the release with sampling weights (n,) as the job publishes them.
 
     Weights are the mean of each group, which keeps the sum of weights in it; or they
     are dropped, or unchanged.
@@ -99,7 +99,7 @@ def publish_weights(
 
 
 def add_pseudonyms(partitioned: PartitionedTable, released: Table) -> Table:
-    """Return a release with a number for each unit, 1..m, if the job requests it.
+    """Return the release with a pseudonym of each unit, 1..m, if requested.
 
     The order of the numbers depends only on the secret of the release.  They reveal
     nothing about a unit, and differ from those of any other release.
@@ -123,7 +123,7 @@ def add_pseudonyms(partitioned: PartitionedTable, released: Table) -> Table:
 
 
 def round_to_grid(values: Floats, place: int) -> Floats:
-    """Return values (n,) as whole multiples of 10^-place, the nearest of each.
+    """Return values (n,) rounded to the nearest multiples of 10^-place.
 
     Each is the float nearest to its decimal, so that it is written with no more digits.
 
@@ -138,7 +138,7 @@ def round_to_grid(values: Floats, place: int) -> Floats:
 
 
 def choose_time_step(clock: Clock, spread: float, output: Output) -> int:
-    """Return the step of published dates and times, in their unit.
+    """Return the step of published dates and times, in units of their clock.
 
     The step is 1.  The unit is the coarsest that makes all originals whole.  Parts of a
     second have the decimals of a number whose standard deviation is as many seconds.
@@ -150,7 +150,7 @@ def choose_time_step(clock: Clock, spread: float, output: Output) -> int:
 def find_time_steps(
     clocks: Mapping[str, Clock], names: Sequence[str], spreads: Floats, output: Output
 ) -> dict[str, int]:
-    """Return the step of each attribute of dates or times, in units of its clock.
+    """Return the step of each date or time attribute, in units of its clock.
 
     `spreads` (p,) are the standard deviations of the numbers `names`.
     """
@@ -164,7 +164,7 @@ def find_time_steps(
 def measure_drifts(
     partitioned: PartitionedTable, before: Floats, after: Floats
 ) -> dict[str, Drift]:
-    """Return by how much each number that is rounded moved; values (n, p)."""
+    """Return the change of mean and variance of each number (n, p) by rounding."""
     spread = Scale.of(partitioned.X).spread
     places = _find_decimals(partitioned)
     clocks = _find_time_steps(partitioned)
@@ -188,7 +188,7 @@ def measure_drifts(
 def make_drift(
     place: int | None, seconds: float | None, shift: float, before: float, after: float
 ) -> Drift:
-    """Return the drift of a number by rounding.
+    """Return the record of a number's change of mean and variance by rounding.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def describe_rounding_effects(
     after: Floats,
     moved: Mapping[str, Drift],
 ) -> list[str]:
-    """Return what rounding did to means, variances and groups; values (n, d)."""
+    """Return notes on the effect of rounding on means, variances and groups."""
     notes = []
     largest = [
         max(getattr(d, moment) for d in moved.values()) for moment in _OF if moved
@@ -237,7 +237,7 @@ def describe_rounding_effects(
 
 
 def _round_up(moved: float) -> str:
-    """Return a number in one digit, no less than it is."""
+    """Return the text of a number rounded up to one digit."""
     return f"{float(_UPWARDS.create_decimal(f'{moved:.12g}')):g}"
 
 
@@ -246,7 +246,7 @@ _UPWARDS = Context(prec=1, rounding=ROUND_CEILING)
 
 
 def _describe_rounding(partitioned: PartitionedTable) -> str:
-    """Describe how numbers are rounded, and the units of dates and times."""
+    """Return the text on the digits of numbers and the units of dates."""
     names = [name for name in partitioned.names if name not in partitioned.table.clocks]
     numbers = [_describe_number_rounding(partitioned.job.output)] if names else []
     clocks = partitioned.table.clocks
@@ -262,6 +262,7 @@ def _describe_rounding(partitioned: PartitionedTable) -> str:
 
 
 def _describe_number_rounding(output: Output) -> str:
+    """Return the text on the digits of published numbers."""
     if output.decimals is not None:
         return f"decimals = {output.decimals}"
     if output.significant is None:
@@ -272,6 +273,7 @@ def _describe_number_rounding(output: Output) -> str:
 def _list_typed_notes(
     partitioned: PartitionedTable, before: Floats, after: Floats
 ) -> list[str]:
+    """Return notes on attributes that were rounded to their column's type."""
     X = partitioned.X
     grid = _round_numbers(partitioned, before)
     widths = np.fmax.reduce(X) - np.fmin.reduce(X)
@@ -287,6 +289,7 @@ def _list_typed_notes(
 def _list_single_value_notes(
     partitioned: PartitionedTable, before: Floats, after: Floats
 ) -> list[str]:
+    """Return notes on attributes that rounding gives one or few values."""
     notes = []
     for j, name in enumerate(partitioned.names):
         old = select_present(before[:, j])
@@ -307,6 +310,7 @@ def _list_single_value_notes(
 def _list_equal_group_notes(
     partitioned: PartitionedTable, before: Floats, after: Floats
 ) -> list[str]:
+    """Return notes on groups that publish equal values after rounding."""
     notes = []
     names = partitioned.job.roles.quasi_identifier
     before, after = (np.nan_to_num(v, nan=np.inf) for v in (before, after))
@@ -327,18 +331,19 @@ def _list_equal_group_notes(
 
 
 def _find_time_steps(partitioned: PartitionedTable) -> dict[str, int]:
-    """Return the step of each attribute of dates or times of a table."""
+    """Return the step of each date or time attribute of the table."""
     output = partitioned.job.output
     spreads = Scale.of(partitioned.X).spread
     return find_time_steps(partitioned.table.clocks, partitioned.names, spreads, output)
 
 
 def _count_most_frequent(values: Floats) -> int:
-    """Return how many of values (n,) are the most frequent one."""
+    """Return the number of times that the most frequent of values (n,) occurs."""
     return int(np.unique(values, return_counts=True)[1].max())
 
 
 def _round_numbers(partitioned: PartitionedTable, values: Floats) -> Floats:
+    """Return values (n, p) of the table's numbers on the grid of each."""
     return round_numbers(
         values,
         partitioned.labels_of_numbers,
@@ -387,7 +392,7 @@ def round_numbers(
 
 
 def _round_whole(values: Floats, labels: Labels, weights: Floats | None) -> Floats:
-    """Return whole numbers for the values (n,) of groups, which keep their mean."""
+    """Return values (n,) of groups as whole numbers that keep their mean."""
     rows = np.flatnonzero(~np.isnan(values))
     if not len(rows) or np.ptp(values[rows]) == 0:
         return round_to_grid(values, 0)
@@ -403,7 +408,7 @@ def _round_whole(values: Floats, labels: Labels, weights: Floats | None) -> Floa
 def move_inside_bounds(
     values: Floats, table: Table, job: Job, name: str, spread: float, place: int | None
 ) -> Floats:
-    """Return values (n,) of an attribute within its bounds, if rounding took them out.
+    """Return values (n,) moved to a bound that rounding has exceeded.
 
     `spread` is its standard deviation, and `place` how many decimals are published.
     """
@@ -418,7 +423,7 @@ def move_inside_bounds(
 
 
 def _find_decimals(partitioned: PartitionedTable) -> list[int | None]:
-    """Return the decimals of each attribute; None if its values are not rounded."""
+    """Return the decimals of each number; None if its values are not rounded."""
     spreads = zip(
         partitioned.names, Scale.of(partitioned.X).spread.tolist(), strict=True
     )
@@ -463,7 +468,7 @@ def round_to_whole_numbers(c: F64, sizes: F64) -> F64:
 
 
 def _exchange(share: F64, sizes: F64, up: Bool, left: float) -> I64:
-    """Return the group, or the two, whose change brings the sum nearest; else none."""
+    """Return one or two groups to round the other way for a nearer sum; else none."""
     rising = _pick_first_by_size(np.flatnonzero((share > 0) & ~up), -share, sizes)
     falling = _pick_first_by_size(np.flatnonzero(up), share, sizes)
     more = np.concatenate([[0.0], sizes[rising]])
@@ -476,6 +481,6 @@ def _exchange(share: F64, sizes: F64, up: Bool, left: float) -> I64:
 
 
 def _pick_first_by_size(groups: I64, rank: F64, sizes: F64) -> I64:
-    """Return the first group by rank of each size, among some groups."""
+    """Return the first of some groups, by rank, for each distinct size."""
     ordered = groups[np.argsort(rank[groups], kind="stable")]
     return ordered[np.unique(sizes[ordered], return_index=True)[1]]

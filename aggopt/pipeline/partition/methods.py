@@ -34,7 +34,7 @@ Kind = TypeVar("Kind", bound=Requirement)
 def make_partitioner(
     job: Job, confidential: Sequence[Confidential]
 ) -> str | Callable[..., Partition]:
-    """Return the function of the job's partition, with its confidential attributes."""
+    """Return the partition function of the job, confidential attributes bound."""
     partition = job.partition
     method = PARTITIONERS.of(partition)
     if method.confides is ConfidentialUse.NONE:
@@ -63,7 +63,7 @@ def make_partitioner(
 def _make_confidential_arguments(
     method: Partitioner, privacy: Privacy, confidential: Sequence[Confidential]
 ) -> dict[str, Any]:
-    """Return a method's arguments for confidential attributes and requirements."""
+    """Return a partition's arguments for its confidential attributes."""
     if "t" in method.guarantees:
         return {"confidential": _rank_confidential(confidential), "t": privacy.t}
     return {
@@ -83,7 +83,7 @@ def repair_block(
     more: Sequence[Requirement] = (),
     weights: Floats | None = None,
 ) -> Block:
-    """Return the groups of a block, repaired to satisfy the job and `more`.
+    """Return a block whose groups are repaired to satisfy the job and `more`.
 
     A bound that the partition proved for all groups of k holds for repaired groups
     too, and is kept if it is the highest.  Records may have `weights` (n,).
@@ -125,7 +125,7 @@ def _select_requirements(
 
 
 def _rank_confidential(confidential: Sequence[Confidential]) -> Any:
-    """Return ranks of confidential values, (n,) of one attribute or (n, c)."""
+    """Return the ranks of confidential values, (n,) or (n, c)."""
     ranks = [
         requirement.distance.place
         for requirement in _select_requirements(confidential, Closeness)
@@ -136,7 +136,7 @@ def _rank_confidential(confidential: Sequence[Confidential]) -> Any:
 def make_weight_arguments(
     job: Job, weights: Floats | None, *, apart: bool = False
 ) -> dict[str, Any]:
-    """Return the arguments that pass weights (n,) to a partition.
+    """Return a partition's arguments for sampling weights (n,), if any.
 
     Dominance is omitted if groups are within patterns of missing values, `apart`: some
     patterns may have no groups that keep it before they are merged.
@@ -149,7 +149,7 @@ def make_weight_arguments(
 
 
 def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
-    """Return the confidential attributes if anything is required of them.
+    """Return the confidential attributes with their requirements, if feasible.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidentia
 def make_unit_requirements(
     job: Job, units: RecordUnits | None
 ) -> tuple[Confidential, ...]:
-    """Return the requirement on the units of records: k distinct ones in a group."""
+    """Return the requirement of k distinct units in each group, if units exist."""
     if units is None or units.records is not None:
         return ()
     codes = units.unit_of_record.astype(np.int64)
@@ -181,7 +181,7 @@ def make_unit_requirements(
 def list_dominance_requirements(
     job: Job, sampling: SamplingWeights | None
 ) -> tuple[Confidential, ...]:
-    """Return the requirement on the weights of records: no record dominates a group."""
+    """Return the requirement that no record dominates its group's weight, if any."""
     if sampling is None:
         return ()
     requirements = make_dominance_requirements(job, sampling.values)
@@ -194,7 +194,7 @@ def list_dominance_requirements(
 def list_group_requirements(
     prepared: PreparedTable, job: Job
 ) -> tuple[Confidential, ...]:
-    """Return what groups are required to keep of each confidential attribute."""
+    """Return all attributes that the job requires groups to protect."""
     return (
         *read_confidential(prepared.table, job, job.input.decimal),
         *make_unit_requirements(job, prepared.units),

@@ -55,7 +55,7 @@ Require = Callable[[Bool, Sequence[str]], None]
 
 
 def impute_from_neighbours(incomplete: Encoded) -> Encoded:
-    """Return coordinates with missing ones taken from the nearest records."""
+    """Return coordinates with missing ones imputed from the nearest records."""
     imputed = impute_by_neighbours(incomplete.coordinates, incomplete.owner, SEED)
     return fill_coordinates(incomplete, imputed)
 
@@ -187,7 +187,7 @@ def _list_observed_requirements(
     confidential: Sequence[Confidential],
     units: Labels | None,
 ) -> list[Requirement]:
-    """Return the requirements of groups for the present values of each attribute."""
+    """Return the requirements on present values in groups, by attribute."""
     attributes = [(names[j], ~absent[:, j]) for j in block if absent[:, j].any()]
     requirements: list[Requirement] = [
         Observed(name, is_present, k, units) for name, is_present in attributes
@@ -212,7 +212,7 @@ def _merge_block(
     strata: RecordStrata | None,
     weights: Floats | None,
 ) -> Block:
-    """Return a block whose groups satisfy all, with what its own values lose."""
+    """Return a block with groups merged to satisfy the requirements, certified."""
     block_records = records.only(block.columns)
     is_present = ~absent[:, list(block.columns)]
     near = subsets.separate_strata(block_records, strata)
@@ -244,7 +244,7 @@ def partition_by_patterns(
     jobs: int = 1,
     require: Require = missing_values.require_any_published,
 ) -> IncompletePartition:
-    """Return groups of records whose values are missing in equal attributes.
+    """Return groups of records with missing values in equal attributes.
 
     Each pattern, within a stratum if strata are given, is a part of the table, see
     `partition_within`.  `require` checks the values that are kept.
@@ -307,7 +307,7 @@ def repair_across_patterns(
 
 
 def separate_patterns(records: Encoded, is_kept: Bool) -> Encoded:
-    """Return records that are farther from other patterns than from all of their own.
+    """Return records with coordinates that separate patterns of missing values.
 
     Groups that are then merged have few values to suppress.
     """
@@ -317,7 +317,7 @@ def separate_patterns(records: Encoded, is_kept: Bool) -> Encoded:
 
 
 def find_present_in_group(labels: Labels, absent: Bool) -> Bool:
-    """Return which values (n, d) none of the record's group is without."""
+    """Return a mask (n, d) of attributes present in all records of the group."""
     lacking = np.stack([np.bincount(labels, holes) for holes in absent.T], axis=1)
     return np.asarray(lacking[labels] == 0)
 
@@ -349,7 +349,7 @@ def certify_observed_loss(
 def compute_observed_sse(
     records: Encoded, labels: Labels, is_kept: Bool, weights: Floats | None = None
 ) -> float:
-    """Return the sum of squares within groups of the values that are kept (n, d).
+    """Return the squared error within groups of the values that are kept (n, d).
 
     By `weights` (n,), if records have some.
     """
@@ -359,6 +359,7 @@ def compute_observed_sse(
 def _iterate_sse(
     records: Encoded, labels: Labels, is_kept: Bool, weights: Floats | None
 ) -> Iterator[float]:
+    """Yield each attribute's squared error within groups, of kept values."""
     owner = records.owner
     for j in np.unique(owner):
         rows = np.flatnonzero(is_kept[:, j])

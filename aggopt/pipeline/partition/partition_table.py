@@ -59,7 +59,7 @@ def partition_table(
     repair: bool = True,
     groups: Partitions | None = None,
 ) -> PartitionedTable:
-    """Return the table, checked and partitioned by the job; raises as `mask`.
+    """Return the table of a job, checked and partitioned.
 
     `secret` is that of a release to repeat; a new one when omitted.  Without
     `repair`, return the groups before any repair.  `groups` are groups of an equal
@@ -121,7 +121,7 @@ def partition_table(
 
 
 def _run_checks(prepared: PreparedTable, columns: Columns, job: Job) -> None:
-    """Run all checks of a table and a job; raises as `mask`."""
+    """Refuse a table and a job that fail any check before partitioning."""
     require_category_settings(job, prepared.table)
     n, coordinates = prepared.records.shape
     require_memory_to_group(n, coordinates, job)
@@ -141,7 +141,7 @@ def _make_groups(
     *,
     repair: bool,
 ) -> Partitions:
-    """Return the groups of records by the job's method, with its repair, if any."""
+    """Return the groups of all records by the job's method, repaired if required."""
     weights = make_weight_arguments(job, prepared.weights, apart=prepared.apart)
     settings = {**job.partition.settings, **weights}
     method = make_partitioner(job, confidential)
@@ -166,7 +166,7 @@ def _partition_by_policy(
     confidential: tuple[Confidential, ...],
     on_repair: OnProgress | None,
 ) -> Partitions:
-    """Return the groups of records, by the policy of the job if some have holes."""
+    """Return the groups of records, by the job's policy on missing values."""
     strata = prepared.strata
     names = job.roles.quasi_identifier
     if prepared.holes is not None:
@@ -235,7 +235,7 @@ def _repair_blocks(
 
 @contextmanager
 def _ignore_interrupt_warnings() -> Iterator[None]:
-    """Keep a search from warning that Ctrl-C ended it: nothing is released of it."""
+    """Suppress warnings of a search that Ctrl-C ended early."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", INTERRUPTED)
         yield

@@ -70,7 +70,7 @@ class PartitionedTable:
 
     @property
     def weights_of_values(self) -> Floats | None:
-        """The unscaled weight of each record (n,) of the table; None without weights.
+        """The unscaled sampling weight of each record (n,); None without weights.
 
         If values are missing, the weight of each value (n, d), 0 if the value is
         unused.
@@ -81,17 +81,17 @@ class PartitionedTable:
 
     @property
     def scale(self) -> Scale:
-        """Mean and standard deviation of each number, by the weights of records."""
+        """Weighted mean and standard deviation of each number."""
         return Scale.of(self.X, self.weights)
 
     @property
     def groups(self) -> Partitions:
-        """The groups, by themselves."""
+        """The blocks of attributes with their groups, and the mask of kept values."""
         return Partitions(self.blocks, self.kept)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The quasi-identifiers that are numbers: the columns of X."""
+        """Names of the numeric quasi-identifiers: the columns of X."""
         return self.table.numeric
 
     @property
@@ -106,7 +106,7 @@ class PartitionedTable:
         return np.where(self.of_numbers(self.kept), numbers, np.nan)
 
     def of_numbers(self, matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the numeric columns of (n, d)."""
+        """Return the columns of a matrix (n, d) that are numeric attributes."""
         if not self.table.domains:  # a copy of all of them would be large
             return matrix
         return np.ascontiguousarray(matrix[:, self.table.places])
@@ -118,11 +118,11 @@ class PartitionedTable:
 
     @property
     def labels_of_numbers(self) -> Labels:
-        """The same of the columns of X: (n,), or (n, p)."""
+        """Group of each record by numeric attribute: (n,), or (n, p)."""
         labels = self.labels
         return labels if labels.ndim == 1 else self.of_numbers(labels)
 
     @property
     def constant(self) -> Bool:
-        """Whether each quasi-identifier has only one value, (d,)."""
+        """Mask (d,) of the quasi-identifiers that have only one value."""
         return find_constant(self.table, self.whole)

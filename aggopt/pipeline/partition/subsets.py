@@ -37,13 +37,13 @@ class SubsetPartitioner(NamedTuple):
     on_progress: OnProgress
 
     def reporting(self, on_progress: OnProgress) -> "SubsetPartitioner":
-        """Return the method with another callback."""
+        """Return a copy with another progress callback."""
         return self._replace(on_progress=on_progress)
 
     def partition_block(
         self, records: Encoded, k: int, columns: Sequence[int], names: Sequence[str]
     ) -> Block:
-        """Return a block of columns of some records, with its groups."""
+        """Return a block of attributes with groups of these records."""
         (block,) = partition_blocks(
             records,
             k,
@@ -103,12 +103,12 @@ class _SplitBlock:
     names: Sequence[str]
 
     def divided(self, k: int, partitioner: SubsetPartitioner, jobs: int) -> Partition:
-        """Return the groups of all parts, and the proof of each."""
+        """Return the groups of all parts, with their certificates."""
         labels = self.parts.labels
         members = [np.flatnonzero(labels == j) for j in range(int(labels.max()) + 1)]
-        shared = [self._part(rows, k, partitioner) for rows in members]
+        shared = [self._make_subset(rows, k, partitioner) for rows in members]
         on_progress = partitioner.on_progress
-        partitions: Iterable[Partition] = self._one_by_one(shared, on_progress)
+        partitions: Iterable[Partition] = self._iter_partitions(shared, on_progress)
         if jobs > 1 and len(shared) > 1:
             partitions = map_in_processes(_partition_subset, shared, jobs, on_progress)
         groups = np.empty_like(labels)
@@ -120,7 +120,10 @@ class _SplitBlock:
             first += len(partition.sizes)
         return Partition(renumber_groups(groups), proofs)
 
-    def _part(self, rows: Labels, k: int, partitioner: SubsetPartitioner) -> "_Subset":
+    def _make_subset(
+        self, rows: Labels, k: int, partitioner: SubsetPartitioner
+    ) -> "_Subset":
+        """Return the records of one part, with settings and time limit for them."""
         n = len(self.parts.labels)
         is_held = self.parts.held[rows[0]]
         settings = divide_time_limit(
@@ -136,9 +139,10 @@ class _SplitBlock:
             list(compress(self.names, is_held)),
         )
 
-    def _one_by_one(
+    def _iter_partitions(
         self, parts: Sequence["_Subset"], on_progress: OnProgress
     ) -> Iterator[Partition]:
+        """Yield the partition of each part, one after the other."""
         n = len(self.parts.labels)
         done = 0
         for part in parts:
@@ -162,7 +166,7 @@ class _Subset(NamedTuple):
     names: Sequence[str]
 
     def divided(self, on_progress: OnProgress | None) -> Partition:
-        """Return its groups."""
+        """Return the groups of the part's records."""
         if self.records is None:
             proof = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
             return Partition(np.zeros(self.size, np.intp), proof)
@@ -180,14 +184,14 @@ class _Subset(NamedTuple):
 
 
 def _partition_subset(part: _Subset) -> Partition:
-    """Return its groups with their certificates, as another process hands them back."""
+    """Return the groups of a part, in another process."""
     return part.divided(None)
 
 
 def select_settings_of_rows(
     settings: Mapping[str, Any], rows: Labels, n: int
 ) -> dict[str, Any]:
-    """Return settings with entries for each of n records reduced to these rows."""
+    """Return settings with arrays of n entries reduced to these rows."""
     return {
         name: value[rows]
         if isinstance(value, np.ndarray) and len(value) == n
@@ -197,7 +201,7 @@ def select_settings_of_rows(
 
 
 def divide_time_limit(settings: Mapping[str, Any], share: float) -> dict[str, Any]:
-    """Return settings with this share of the limit of time, if there is one."""
+    """Return settings with `share` of the time limit, if one is set."""
     limit = settings.get("time_limit")
     return {**settings, **({} if limit is None else {"time_limit": share * limit})}
 
@@ -205,7 +209,7 @@ def divide_time_limit(settings: Mapping[str, Any], share: float) -> dict[str, An
 def report_share(
     on_progress: OnProgress, done: float, total: float, share: float
 ) -> None:
-    """Call a progress callback with the share of the whole that a part has done."""
+    """Report (done + share) / total to a progress callback."""
     on_progress((done + share) / total)
 
 
@@ -230,7 +234,7 @@ def map_in_processes(
     jobs: int,
     on_progress: Callable[[float], Any],
 ) -> list[Made]:
-    """Return the result of a task for each part, in their order, from `jobs` processes.
+    """Return the results of a task for all parts, in order, from `jobs` processes.
 
     `on_progress` receives the share of the parts that is done.
     """
@@ -260,25 +264,25 @@ class SingleStratumPerGroup(Requirement):
 
     @property
     def n(self) -> int:
-        """The number of records."""
+        """Number of records."""
         return len(self.strata)
 
     def measure_groups(self, records: I64, starts: I64) -> F64:
-        """Return of how many strata the records of each group are, (groups,)."""
+        """Return the number of strata in each group, (groups,)."""
         group_of_record = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         pairs = np.unique(np.stack([group_of_record, self.strata[records]]), axis=1)
         return np.asarray(np.bincount(pairs[0]), np.float64)
 
     def find_broken(self, records: I64, starts: I64) -> Bool:
-        """Whether each group has records of several strata, (groups,)."""
+        """Return a mask (groups,) of groups with several strata."""
         return np.asarray(self.measure_groups(records, starts) > 1)
 
     def measure_shortfall(self, records: I64, starts: I64) -> F64:
-        """Return `FAR` for each broken group, a larger shortfall than any other."""
+        """Return `FAR` for each group with several strata, else 0."""
         return np.where(self.find_broken(records, starts), FAR, 0.0)
 
     def describe_kept(self, value: float) -> str:
-        """Say nothing: no group is to have several."""
+        """Return an empty text: no group may have several strata."""
         return ""
 
 
@@ -291,7 +295,7 @@ def partition_within_strata(
     names: Sequence[str],
     jobs: int = 1,
 ) -> tuple[Block, ...]:
-    """Return groups within strata; each stratum is a part of the table.
+    """Return blocks of attributes whose groups are within strata.
 
     `jobs` processes share the strata.
     """
@@ -309,7 +313,7 @@ def repair_within_strata(
     on_progress: OnProgress,
     weights: Floats | None = None,
 ) -> Block:
-    """Return groups within strata that satisfy the job's requirements.
+    """Return a block with groups within strata, repaired to satisfy the job.
 
     Records of different strata are farther apart than any of one.
 
@@ -327,7 +331,7 @@ def repair_within_strata(
 def add_stratum_requirement(
     strata: RecordStrata | None,
 ) -> Iterator[tuple[Requirement, ...]]:
-    """Yield the additional requirement of merging: groups within strata, if any.
+    """Yield the requirement of one stratum per group, for merging, if any.
 
     Raises
     ------
@@ -346,7 +350,7 @@ def add_stratum_requirement(
 
 
 def separate_strata(records: Encoded, strata: RecordStrata | None) -> Encoded:
-    """Return records with an additional coordinate that separates strata, if any."""
+    """Return records with a coordinate that keeps strata far apart, if any."""
     if strata is None:
         return records
     coordinates = records.coordinates

@@ -26,7 +26,7 @@ from aggopt.privacy.model import OWN_MODELS
 def add_defaults(
     job: Job, prepared: PreparedTable, columns: Columns
 ) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with all settings chosen, and the reasons for the choices.
+    """Return the job with open settings chosen, and texts of the reasons.
 
     `columns` are the attributes that are grouped together.
     """
@@ -44,7 +44,7 @@ def add_defaults(
 
 
 def count_widest_block(records: Floats | Encoded, columns: Columns) -> int:
-    """Return how many coordinates the widest block of attributes has.
+    """Return the largest number of coordinates of a block of attributes.
 
     A category has two at least: no method for one number takes it.
     """
@@ -60,12 +60,13 @@ def count_most_distinct(records: Floats | Encoded, columns: Columns) -> int:
 
 
 def _count_block_coordinates(block: Encoded) -> int:
+    """Return the coordinates of a block, at least 2 with a category."""
     names = any(attribute.categories is not None for attribute in block.attributes)
     return max(block.shape[1], 2 if names else 1)
 
 
 def set_category_method(job: Job, table: Table) -> Job:
-    """Return the job with a method for categories, if the table has any."""
+    """Return the job with plurality for categories, if none is named."""
     aggregation = job.aggregation
     if not table.domains or aggregation.categories is not None:
         return job
@@ -74,7 +75,7 @@ def set_category_method(job: Job, table: Table) -> Job:
 
 
 def add_repair_for_search(job: Job) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with a repair for partitions that search, and the reason.
+    """Return the job with a repair if its partition searches, and the reason.
 
     Partitions that search take no requirement during the search.  Their groups are
     merged until they satisfy all requirements, and then searched further with a check
@@ -98,7 +99,7 @@ def add_repair_for_search(job: Job) -> tuple[Job, tuple[str, ...]]:
 def add_dominance_repair(
     job: Job, sampling: SamplingWeights | None, *, apart: bool
 ) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with a repair for groups that one record dominates, and why.
+    """Return the job with a repair for dominated groups, if needed, and notes.
 
     No repair is added if the partition keeps dominance, or if any groups of k records
     do.  The partition does not keep it within patterns of missing values, `apart`.
@@ -118,7 +119,7 @@ def add_dominance_repair(
 def merge_for_dominance(
     job: Job, *, apart: bool = False
 ) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with groups merged until no record dominates one, and why.
+    """Return the job with merging until no record dominates a group, and a note.
 
     Groups are within patterns of missing values if `apart`.
     """
@@ -136,7 +137,7 @@ def merge_for_dominance(
 def add_repair_for_units(
     job: Job, units: RecordUnits | None
 ) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with a repair for groups of k units, and why it has one."""
+    """Return the job with a repair for groups of k units, if needed, and a note."""
     if units is None or units.records is not None or job.privacy.repair:
         return job, ()
     keeps_earlier_groups = isinstance(job.partition, EarlierGroups)
@@ -152,26 +153,27 @@ def add_repair_for_units(
 
 
 def describe_requirement(privacy: Privacy) -> str:
-    """Return the requirements as text, as "l = 3 is promised"."""
+    """Return the text of all requirements, as "l = 3 is promised"."""
     verb = "is" if len(privacy.models) == 1 else "are"
-    return f"{_list_requirements(privacy)} {verb} promised"
+    return f"{_join_requirements(privacy)} {verb} promised"
 
 
-def _list_requirements(privacy: Privacy) -> str:
+def _join_requirements(privacy: Privacy) -> str:
+    """Return the text of all requirements, as "l = 3 and t = 0.2"."""
     return " and ".join(
         model.name
         if model.origin
-        else f"{model.name} = {_write_value(getattr(privacy, model.name))}"
+        else f"{model.name} = {_format_value(getattr(privacy, model.name))}"
         for model in privacy.models
     )
 
 
-def _write_value(value: Any) -> str:
-    """Return a key's value as a job file has it."""
+def _format_value(value: Any) -> str:
+    """Return a setting's value as TOML text."""
     if not isinstance(value, Section):
         return str(value)
     inner = (
-        f"{key} = {_write_value(v)}"
+        f"{key} = {_format_value(v)}"
         for key, v in value
         if key in list_written_keys(value)
     )
@@ -179,7 +181,7 @@ def _write_value(value: Any) -> str:
 
 
 def list_requirement_names(names: Sequence[str], privacy: Privacy) -> list[str]:
-    """Return the names of requirements; user models have their own names."""
+    """Return the names of requirements, with those of user models."""
     user_models = [model.name for model in privacy.models if model.origin]
     return [
         n for name in names for n in (user_models if name == OWN_MODELS else [name])

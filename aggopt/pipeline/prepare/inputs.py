@@ -25,7 +25,7 @@ def read_progress(progress: Progress | None) -> Progress:
 
 
 def load_job(job: Job | str | Path, trust: Iterable[str | Path] = ()) -> Job:
-    """Return the job, read if it is a file, with the code that it names loaded.
+    """Return the job, read from a file if a path, with its user code loaded.
 
     `trust` are the files of code that may be run.
     """

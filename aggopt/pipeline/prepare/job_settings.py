@@ -35,7 +35,7 @@ Columns = tuple[tuple[int, ...], ...]
 
 
 def find_blocks(job: Job, X: Floats | Encoded) -> Columns:
-    """Return the positions of the attributes of X that are grouped together.
+    """Return the blocks of attributes grouped together, as positions in X.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def find_blocks(job: Job, X: Floats | Encoded) -> Columns:
 
 
 def get_publishable_nodes(job: Job, name: str) -> str:
-    """Return which nodes of a category may be published."""
+    """Return the job's `publish` setting of a category: "leaf", "node", ..."""
     stated = job.attributes.get(name)
     return stated.publish if stated else "leaf"
 
@@ -76,7 +76,7 @@ def list_categories_by_block(
 def find_avoided_nodes(
     job: Job, name: str, domain: Domain, count: Callable[[], I64]
 ) -> frozenset[Hashable]:
-    """Return the nodes of a category that the job publishes for no group, by name.
+    """Return the names of a category's rare nodes, if the job avoids them.
 
     `count` returns the originals of each level (m,).
     """
@@ -87,7 +87,7 @@ def find_avoided_nodes(
 
 
 def count_level_originals(table: Table, name: str) -> I64:
-    """Return how many records, or units, have each level (m,) of a category."""
+    """Return the number of records, or units, of each level (m,) of a category."""
     domain = table.domains[name]
     column = table.frame[name]
     codes = find_nodes(column, domain)
@@ -109,12 +109,12 @@ def is_aggregated_by_stratum(job: Job) -> bool:
 
 
 def find_model(section: SolverSection) -> Model:
-    """Return the model of a method that uses a solver."""
+    """Return the optimisation model of a method that uses a solver."""
     return section.program if isinstance(section, ByModel) else MODELS[section.function]
 
 
 def choose_method_solver(section: SolverSection) -> Solver:
-    """Return the solver that a method will use; raises as `choose`."""
+    """Return the solver for a method, named in its settings or the default."""
     if isinstance(section, ByModel):
         return choose_model_solver(section.program, section.arguments, section.solver)
     return choose_solver(section.solver, *find_model(section).kinds)
@@ -126,7 +126,7 @@ def is_variance_kept(job: Job) -> bool:
 
 
 def are_bounded_jointly(job: Job) -> bool:
-    """Whether attributes with bounds are solved together, their covariance kept."""
+    """Whether an attribute with bounds keeps its covariance with others."""
     return any(
         section.bounded
         for name, section in job.attributes.items()
@@ -135,7 +135,7 @@ def are_bounded_jointly(job: Job) -> bool:
 
 
 def _find_kept_statistic(job: Job, name: str) -> str | None:
-    """Return the statistic that is kept of an attribute."""
+    """Return the statistic that the aggregation keeps of an attribute."""
     aggregation = job.aggregation
     if not isinstance(aggregation, Keeping):
         return None
@@ -150,7 +150,7 @@ FARTHEST = 1e100  # of a response: squares of it still fit into a float
 def list_kept_columns(
     keep: KeptApart, names: Sequence[str]
 ) -> list[tuple[str, list[int]]]:
-    """Return each statistic that is kept, with the columns of its numbers."""
+    """Return pairs of a kept statistic and the columns of its attributes."""
     return [
         (what, [names.index(name) for name in kept_names])
         for what, kept_names in keep.parts
@@ -189,6 +189,7 @@ def read_response(table: Table, job: Job) -> Floats:
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a value is a number below the largest supported one, and no date."""
     plain = isinstance(value, int | float) and not isinstance(value, Moment)
     return plain and abs(value) < FARTHEST
 
@@ -196,7 +197,7 @@ def _is_number(value: Any) -> bool:
 def replace_kept_names(
     table: Table, job: Job, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the settings with columns of numbers in place of their names in `keep`."""
+    """Return settings with column numbers instead of names in `keep`."""
     keep = settings.get("keep")
     if not isinstance(keep, KeptApart):
         return dict(settings)
@@ -213,7 +214,7 @@ def replace_kept_names(
 
 
 def read_cross_table_columns(table: Table, job: Job) -> nw.DataFrame[Any]:
-    """Return the columns that `with` names; only the order of their values matters.
+    """Return the columns that `with` names, with text parsed.
 
     Text that spells numbers or dates is converted, so that a CSV file and the table in
     memory give equal results.  Numbers become ranks, from 0.
@@ -226,12 +227,12 @@ def read_cross_table_columns(table: Table, job: Job) -> nw.DataFrame[Any]:
 
 
 def list_cross_table_names(job: Job) -> tuple[str, ...]:
-    """Return the columns whose cross tables with categories are kept."""
+    """Return the names of columns whose cross tables with categories are kept."""
     return tuple(getattr(job.aggregation.categories, "with_", ()))
 
 
 def _read_column(column: nw.Series[Any], entry: Entry) -> nw.Series[Any]:
-    """Convert text that spells numbers or dates; return other columns unchanged."""
+    """Return a column with numbers in text as ranks, and dates in text parsed."""
     if column.dtype != nw.String:
         return column
     which, spelled = pd.factorize(list_entries(column), use_na_sentinel=False)
@@ -249,5 +250,6 @@ def _read_column(column: nw.Series[Any], entry: Entry) -> nw.Series[Any]:
 
 
 def _make_column(like: nw.Series[Any], values: list[Any], which: Any) -> nw.Series[Any]:
+    """Return a column like another, with values by index."""
     entries = [values[j] for j in which]
     return nw.new_series(like.name, entries, backend=like.implementation)

@@ -19,18 +19,18 @@ NEAR = 580  # further bytes of a record: its neighbours, and the state of a sear
 
 
 def require_memory_to_read(n: int, job: Job) -> None:
-    """Refuse a table of n records that cannot be checked and encoded.
+    """Refuse a table of n records that does not fit memory when read.
 
     Raises
     ------
     MemoryLimitError
         It needs more memory than is left.
     """
-    _require(n, job, n * READ * _count_bytes(job))
+    _require_bytes(n, job, n * READ * _count_bytes(job))
 
 
 def require_memory_to_encode(table: Table, matrix: Floats, job: Job) -> None:
-    """Refuse a table whose records, as coordinates, no method can hold.
+    """Refuse a table whose encoded coordinates do not fit memory.
 
     `matrix` (n, d) are its quasi-identifiers, as `Table.matrix` returns them.
 
@@ -53,7 +53,7 @@ def require_memory_to_encode(table: Table, matrix: Floats, job: Job) -> None:
 
 
 def _count_coordinates(table: Table, matrix: Floats, job: Job) -> Mapping[str, int]:
-    """Return how many coordinates a record has of each quasi-identifier.
+    """Return the number of coordinates of each quasi-identifier, by name.
 
     A number has one; by its range, one between each value and the next.
     """
@@ -71,18 +71,20 @@ def _count_coordinates(table: Table, matrix: Floats, job: Job) -> Mapping[str, i
 
 
 def require_memory_to_group(n: int, coordinates: int, job: Job) -> None:
-    """Refuse a table of n records whose groups the job's method cannot hold; as above.
+    """Refuse a table of n records that `blocked` cannot group in memory.
 
     Only of `blocked`, which takes the largest tables, is it known.
     """
     if job.partition.method == "blocked":
-        _require(n, job, n * (GROUPED * NUMBER * coordinates + NEAR))
+        _require_bytes(n, job, n * (GROUPED * NUMBER * coordinates + NEAR))
 
 
 def _count_bytes(job: Job) -> int:
+    """Return the bytes of the quasi-identifiers of a record."""
     return NUMBER * len(job.roles.quasi_identifier)
 
 
-def _require(n: int, job: Job, needed: int) -> None:
+def _require_bytes(n: int, job: Job, needed: int) -> None:
+    """Refuse a table of n records that needs more bytes than memory has."""
     masked = plural(len(job.roles.quasi_identifier), "quasi-identifier")
     require_memory(needed, f"A table of {n} records with {masked}", IN_BLOCKS)

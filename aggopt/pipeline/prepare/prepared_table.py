@@ -44,12 +44,12 @@ class PreparedTable:
 
     @property
     def weights(self) -> Floats | None:
-        """The weight of each record (n,), of mean 1; None if all are equal."""
+        """The sampling weight of each record (n,), of mean 1; None if all are equal."""
         return self.sampling.scaled if self.sampling else None
 
 
 def prepare_table(table: Table, job: Job) -> PreparedTable:
-    """Return the records of a table, one for each unit that k counts if there are any.
+    """Return the records to group, with units, strata, encoding and weights.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
 
 
 def find_constant(table: Table, matrix: Floats) -> Bool:
-    """Return which quasi-identifiers (n, d) have one value only, (d,)."""
+    """Return a mask (d,) of quasi-identifiers that have one value only."""
     same = np.fmin.reduce(matrix) == np.fmax.reduce(matrix)  # only present values
     if table.places:
         same[table.places] = Scale.of(matrix[:, table.places]).constant
@@ -97,7 +97,7 @@ def select_present(x: Floats) -> Floats:
 def join_patterns(
     incomplete: Encoded, absent: Bool, k: int, block: Sequence[int]
 ) -> Patterns:
-    """Return the patterns of a block of attributes, each of k records or more."""
+    """Return the patterns of missing values in a block, merged to k records each."""
     own = incomplete.only(block)
     return joined(absent[:, list(block)], k, own.coordinates, own.owner)
 
@@ -109,7 +109,7 @@ def join_patterns_within_strata(
     block: Sequence[int],
     strata: RecordStrata,
 ) -> Patterns:
-    """Return the joined patterns of each stratum, without joining across strata."""
+    """Return the merged patterns of missing values of each stratum."""
     own = incomplete.only(block)
     holes = absent[:, list(block)]
     labels = np.empty_like(strata.labels)
@@ -121,7 +121,7 @@ def join_patterns_within_strata(
 
 
 def find_missing(incomplete: Encoded) -> Bool:
-    """Return which values (n, d) are missing.
+    """Return a mask (n, d) of the values that are missing.
 
     Those of an attribute without coordinates, being constant, are looked up in it.
     """
@@ -131,6 +131,7 @@ def find_missing(incomplete: Encoded) -> Bool:
 
 
 def _find_missing_of(attribute: EncodedAttribute) -> Bool:
+    """Return a mask (n,) of an attribute's missing values."""
     if attribute.numbers is not None:
         return np.isnan(attribute.numbers.values)
     return attribute.codes < 0

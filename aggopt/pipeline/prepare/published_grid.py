@@ -39,7 +39,7 @@ def get_published_limits(job: Job, name: str) -> tuple[float, float]:
 
 
 def read_bounds(table: Table, job: Job, names: Sequence[str]) -> Bounds:
-    """Return the ends of several attributes, (d,) each, as their columns hold them."""
+    """Return the bounds of several attributes, rounded to their column types."""
     ends = [
         round_to_type(table, name, get_published_limits(job, name)) for name in names
     ]
@@ -50,7 +50,7 @@ def read_bounds(table: Table, job: Job, names: Sequence[str]) -> Bounds:
 def round_to_type(
     table: Table, name: str, ends: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return ends as a column of a type holds them: one of 32 bits rounds them."""
+    """Return bounds rounded to a column's type, as of 32-bit floats."""
     if table.frame[name].dtype != nw.Float32:
         return ends
     lower, upper = (float(np.float32(end)) for end in ends)
@@ -69,7 +69,7 @@ def find_published_ends(
 def find_decimal_ends(
     lower: float, upper: float, place: int | None
 ) -> tuple[float, float]:
-    """Return the least and the largest number with `place` decimals within two ends.
+    """Return the least and the largest number of `place` decimals within bounds.
 
     Examples
     --------
@@ -84,6 +84,7 @@ def find_decimal_ends(
 
 
 def _round_end(end: float, place: int, rounding: str) -> float:
+    """Return a bound rounded to `place` decimals, up or down."""
     if isinf(end):
         return end
     unit = Decimal(1).scaleb(-place)
@@ -92,7 +93,7 @@ def _round_end(end: float, place: int, rounding: str) -> float:
 
 
 def choose_decimals(spread: float, output: Output) -> int | None:
-    """Return the number of decimals of an attribute, or None to keep all of them.
+    """Return the number of decimals of an attribute; None to keep all of them.
 
     `spread` is its standard deviation.  Significant digits are counted from the first
     digit of the spread.  Six digits of 12.3 are 12.3000, which has four decimals.

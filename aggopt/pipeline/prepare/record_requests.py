@@ -25,7 +25,7 @@ from aggopt.job import Job, Shifting
 
 
 def read_category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats]]:
-    """Return the arguments of `wish` for each categorical attribute, by name.
+    """Return requested distances and importances of each category, by name.
 
     Raises
     ------
@@ -54,13 +54,13 @@ def read_category_requests(job: Job, table: Table) -> dict[str, dict[str, Floats
 
 
 def list_category_requests(job: Job) -> tuple[Any, ...]:
-    """Return the requests in the job's section of categories."""
+    """Return the requested distance and importance in the job's categories."""
     method = job.aggregation.categories
     return (method.delta, method.importance) if isinstance(method, CategoryWish) else ()
 
 
 def read_requests(table: Table, matrix: Floats, job: Job) -> dict[str, Floats]:
-    """Return the requests of records (n, d) for each number, (n, p) each.
+    """Return requested distances and importances of each number, (n, p).
 
     Empty if the aggregation does not shift; 0 for missing values.
     """
@@ -69,7 +69,7 @@ def read_requests(table: Table, matrix: Floats, job: Job) -> dict[str, Floats]:
 
 
 def read_number_requests(table: Table, matrix: Floats, job: Job) -> dict[str, Floats]:
-    """Return the arguments of the aggregation of numbers that wishes are, by name."""
+    """Return requested distances and importances (n, p) for the aggregation."""
     aggregation = job.aggregation
     if not isinstance(aggregation, Shifting):
         return {}
@@ -87,7 +87,7 @@ def read_number_requests(table: Table, matrix: Floats, job: Job) -> dict[str, Fl
 def resolve_number_requests(
     aggregation: Shifting, table: Table, Z: Floats
 ) -> dict[str, Floats]:
-    """Return the distance and the importance of each number (n, p), by name.
+    """Return requested distances and importances (n, p) from settings or columns.
 
     `Z` (n, p) are z-scores, nan where missing; 0 is returned for these.
     """

@@ -101,7 +101,7 @@ class Program:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the job's sections, of its code and of the groups it made."""
+        """The SHA-256 of the job, its code and its groups."""
         stated = (*_describe_job(self.job), self.labels.tolist())
         return sha256(json.dumps(stated).encode()).hexdigest()
 
@@ -124,7 +124,7 @@ def declare_program(
     trust: Iterable[str | Path],
     secret: str | None = None,
 ) -> tuple[Any, Program, str]:
-    """Return a problem, its program, and the secret of its margins or `secret`."""
+    """Return a problem, its program, and the secret of its margins."""
     job = load_job(job, trust).load_contents()
     aggregation = job.aggregation
     if not isinstance(aggregation, Shifting | ByModel):
@@ -147,6 +147,7 @@ def declare_program(
 
 
 def _make_program(partitioned: PartitionedTable, attribute: str, job: Job) -> Program:
+    """Return the program of one attribute of a partitioned table."""
     require_known("quasi-identifier that is a number", attribute, partitioned.names)
     if partitioned.kept is not None:
         raise JobError(
@@ -194,7 +195,7 @@ def _make_program(partitioned: PartitionedTable, attribute: str, job: Job) -> Pr
 
 
 def _list_variables(problem: Any) -> list[Any]:
-    """Return the variables of cvxpy, which another problem may be made of."""
+    """Return the variables of a cvxpy problem; none of a Pyomo model."""
     return problem.variables() if hasattr(problem, "var_dict") else []
 
 
@@ -271,7 +272,7 @@ def adopt(
 
 
 def read_problem(program: Program, problem: Any) -> Any:
-    """Return the values of a problem; only the centroids if it judges itself."""
+    """Return the values of a solved problem; None if it has no centroids."""
     for each in _list_variables(problem):
         value = each.value
         if value is not None and (
@@ -291,7 +292,7 @@ def read_problem(program: Program, problem: Any) -> Any:
 
 
 def judge_centroids(program: Program, reading: Any, *, by: str) -> Aggregation:
-    """Return centroids judged by their model, for any solver."""
+    """Return centroids as an aggregation, certified by their own model."""
     found = np.asarray(getattr(reading, "c", reading))
     m = int(program.labels.max()) + 1
     if found.shape != (m,) or found.dtype.kind not in "iuf":
@@ -318,5 +319,5 @@ def judge_centroids(program: Program, reading: Any, *, by: str) -> Aggregation:
 
 
 def _describe_job(job: Job) -> tuple[str, list[dict[str, Any]]]:
-    """Return the sections of a job, and which code they name."""
+    """Return the text of a job, and entries on the code that it names."""
     return job.as_text(), [origin.to_dict() for origin in job.code]

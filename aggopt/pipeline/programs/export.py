@@ -50,7 +50,7 @@ def export(
     trust: Iterable[str | Path] = (),
     overwrite: bool = False,
 ) -> ExportedProgram:
-    """Write the program of an attribute for other solvers, and return its files.
+    """Write the program of an attribute for other solvers; return the files' paths.
 
     Pyomo writes it; HiGHS does if the model is declared only in cvxpy.  Names of rows
     and columns mean nothing, but the numbers are the originals, standardised: both
@@ -184,7 +184,7 @@ def import_solution(
             f"{place.name} is the key of another job.",
             fix="pass the job of the export; or export the program of this one.",
         )
-    _load(problem, Path(solution), format, language)
+    _load_solution(problem, Path(solution), format, language)
     reading = read_problem(declared, problem)
     if reading is None:
         raise _make_solution_error(Path(solution))
@@ -192,11 +192,12 @@ def import_solution(
 
 
 def _make_key_path(file: Path) -> Path:
+    """Return the path of the key of a program's file."""
     return file.with_name(f"{file.name}.key.json")
 
 
 def _find_key(solution: Path) -> Path:
-    """Return the key of the program that a solution is of, with a suffix or none."""
+    """Return the path of the key next to a solution, with any suffix."""
     endings = ("", *(f".{format}" for format in FORMATS))
     keys = [_make_key_path(solution.with_suffix(ending)) for ending in endings]
     existing = [key for key in keys if key.exists()]
@@ -209,7 +210,7 @@ def _find_key(solution: Path) -> Path:
 
 
 def _choose_language(job: Job, format: str) -> str:
-    """Return the language whose declaration is written: Pyomo's, if there is one.
+    """Return the modelling language to write: "pyomo" if declared, else "cvxpy".
 
     Raises
     ------
@@ -231,6 +232,7 @@ def _choose_language(job: Job, format: str) -> str:
 
 
 def _read_key(key: Path) -> dict[str, Any]:
+    """Return the content of a key of an export; refuse other files."""
     try:
         content = json.loads(key.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -245,7 +247,7 @@ def _read_key(key: Path) -> dict[str, Any]:
 
 
 def write_problem(problem: Any, to: Path, format: str) -> None:
-    """Write a problem of either language.
+    """Write a cvxpy problem or a Pyomo model to a file.
 
     Raises
     ------
@@ -255,10 +257,11 @@ def write_problem(problem: Any, to: Path, format: str) -> None:
     if hasattr(problem, "var_dict"):
         _write_cvxpy(problem, to, format)
     else:
-        _write(problem, to, format)
+        _write_pyomo(problem, to, format)
 
 
 def _write_cvxpy(problem: Any, to: Path, format: str) -> None:
+    """Write a cvxpy problem as LP or MPS, by HiGHS."""
     from aggopt.solvers.cvxpy_file import HOLDS, write_program
 
     kind = find_problem_class(problem)
@@ -283,8 +286,8 @@ def _write_cvxpy(problem: Any, to: Path, format: str) -> None:
         shutil.copyfile(file, to)
 
 
-def _write(problem: Any, to: Path, format: str) -> Any:
-    """Return what Pyomo knows of the names in the file that it wrote."""
+def _write_pyomo(problem: Any, to: Path, format: str) -> Any:
+    """Write a Pyomo model; return Pyomo's key of the names in the file."""
     how = PLAIN if format == "nl" else {}
     try:
         with _disable_pyomo_log():
@@ -296,14 +299,14 @@ def _write(problem: Any, to: Path, format: str) -> Any:
         ) from None
 
 
-def _load(problem: Any, solution: Path, format: str, language: str) -> None:
-    """Give the variables of a problem the values of a solution."""
+def _load_solution(problem: Any, solution: Path, format: str, language: str) -> None:
+    """Set the variables of a problem to the values of a solution file."""
     names = None
     read = _read_cvxpy
     if language == "pyomo":
         read = _read_nl if format == "nl" else _read_by_name
         with make_scratch_folder() as folder:
-            names = _write(problem, folder / format, format)
+            names = _write_pyomo(problem, folder / format, format)
     try:
         with _disable_pyomo_log():
             read(problem, solution, names)
@@ -317,6 +320,7 @@ def _load(problem: Any, solution: Path, format: str, language: str) -> None:
 
 
 def _read_nl(problem: Any, solution: Path, names: Any) -> None:
+    """Set the variables of a Pyomo model from a .sol file."""
     from pyomo.opt import ReaderFactory
 
     with ReaderFactory("sol") as reader:
@@ -326,6 +330,7 @@ def _read_nl(problem: Any, solution: Path, names: Any) -> None:
 
 
 def _read_by_name(problem: Any, solution: Path, names: Any) -> None:
+    """Set the variables of a Pyomo model from a solution file with names."""
     from pyomo.environ import Var
 
     known = problem.solutions.symbol_map[names].bySymbol
@@ -334,6 +339,7 @@ def _read_by_name(problem: Any, solution: Path, names: Any) -> None:
 
 
 def _read_cvxpy(problem: Any, solution: Path, names: Any) -> None:
+    """Set the variables of a cvxpy problem from a solution file with names."""
     from aggopt.solvers.cvxpy_file import read_values
 
     found = parse_solution(solution.read_bytes().decode())
@@ -341,6 +347,7 @@ def _read_cvxpy(problem: Any, solution: Path, names: Any) -> None:
 
 
 def _make_solution_error(solution: Path) -> JobError:
+    """Return the error for a file that is not a solution."""
     return JobError(
         f"{solution.name} is no solution of the program, or cannot be read.",
         fix="pass the file that a solver wrote of the exported one: of NL a .sol file, "
@@ -370,7 +377,7 @@ class FileSolution(NamedTuple):
 
 
 def parse_solution(text: str) -> FileSolution:
-    """Return the values of variables in a solution file.
+    """Return the values of variables in a solution file of HiGHS or SCIP.
 
     Raises
     ------
@@ -385,6 +392,7 @@ def parse_solution(text: str) -> FileSolution:
 
 
 def _read_highs(lines: list[str]) -> FileSolution:
+    """Return the values of variables in the lines of a HiGHS solution file."""
     after = lines[lines.index(_PRIMAL) :]
     head = [line.startswith(_COLUMNS) for line in after].index(True)  # unless "None"
     count = int(after[head].removeprefix(_COLUMNS))
@@ -396,6 +404,7 @@ def _read_highs(lines: list[str]) -> FileSolution:
 
 
 def _read_scip(lines: list[str]) -> FileSolution:
+    """Return the values of variables in the lines of a SCIP solution file."""
     if not any(line.startswith(_SAID) for line in lines):
         raise ValueError
     listed = (line for line in lines if line and not line.startswith((*_SAID, "#")))
@@ -403,12 +412,13 @@ def _read_scip(lines: list[str]) -> FileSolution:
 
 
 def _read_pair(line: str) -> tuple[str, float]:
+    """Return the variable's name and its value in a line."""
     name, value, *_ = line.split()
     return name, float(value)
 
 
 def set_pyomo_values(solution: FileSolution, variables: Mapping[str, Any]) -> None:
-    """Give variables of Pyomo, by their names in the file, the values of a solution.
+    """Set Pyomo variables, by their names in the file, to a solution's values.
 
     Raises
     ------
@@ -420,7 +430,7 @@ def set_pyomo_values(solution: FileSolution, variables: Mapping[str, Any]) -> No
 
 
 def list_values(solution: FileSolution, names: Iterable[str]) -> dict[str, float]:
-    """Return the value that a solution has of each name.
+    """Return the values of the named variables in a solution, by name.
 
     Raises
     ------

@@ -53,23 +53,23 @@ class PublicComparison:
 
     @property
     def complete(self) -> bool:
-        """Whether it is known of each record which others are of the same person."""
+        """Whether every record is linked to one record in each other release."""
         return set(self.records) == {self.joined}
 
     @property
     def holds(self) -> bool:
-        """Whether k records are known to share each group of all releases together."""
+        """Whether k or more records are known to share each common group."""
         together = self.together
         return self.complete and together is not None and together.rarest >= self.k
 
     @property
     def best(self) -> dict[str, list[str]]:
-        """Which files have the best of each figure, if they are not all alike."""
+        """The files with the best value of each figure, if not all are equal."""
         return find_best(self.figures)
 
     @property
     def verdict(self) -> str:
-        """Say what can be counted without private keys, and what cannot."""
+        """The text on whether k-anonymity of all releases together is known."""
         releases = name_releases(self.figures)
         if self.complete and self.together is not None:
             verb = "leaves" if self.holds else "DOES NOT LEAVE"
@@ -92,7 +92,7 @@ class PublicComparison:
 
     @property
     def notes(self) -> list[str]:
-        """Return notes on the people whose records can be linked."""
+        """Texts of notes on the people whose records can be linked."""
         together = self.together
         if together is None or self.complete:
             return []
@@ -103,7 +103,7 @@ class PublicComparison:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+        """Return the comparison as plain values, ready for JSON."""
         return {
             "releases": [asdict(figure) for figure in self.figures],
             "by": list(self.by),
@@ -121,7 +121,7 @@ class PublicComparison:
 def compare_published(
     tables: Sequence[Path], manifests: Sequence[Path]
 ) -> PublicComparison:
-    """Return what can be counted of releases together without their private keys.
+    """Return the counts of common groups that released files alone permit.
 
     Records belong to one person if the columns that all publish unchanged have equal
     entries, which occur once in each release.
@@ -158,7 +158,7 @@ def compare_published(
 def _find_people(
     frames: Sequence[pa.Table], jobs: Sequence[Job]
 ) -> tuple[tuple[str, ...], list[Labels]]:
-    """Return the columns that all publish unchanged, and the person of each record.
+    """Return the linking columns, and each record's number of a person, by release.
 
     These are numbers from 0 on, alike in all releases.
     """
@@ -178,14 +178,14 @@ def _find_people(
 
 
 def _join_people(people: Sequence[Labels]) -> Labels:
-    """Return the people that are identified in each release and are in all of them."""
+    """Return the people with exactly one record in each release."""
     counted = (np.unique(own, return_counts=True) for own in people)
     once = [who[times == 1] for who, times in counted]
     return reduce(np.intersect1d, once)
 
 
 def _select_joined(frame: pa.Table, job: Job, people: Labels, joined: Labels) -> Labels:
-    """Return the published combination of the people that are joined, from 0 on."""
+    """Return the published combination of each linked person, as a number."""
     table = nw.from_native(frame)
     codes = combine_codes(encode_entries(table[name]) for name in job.combination)
     rows = np.intersect1d(people, joined, return_indices=True)[1]

@@ -44,7 +44,7 @@ def compare_releases(
     *,
     person: str | None = None,
 ) -> ReleaseComparison:
-    """Return releases of the same people side by side, and the groups in common.
+    """Return figures of several releases of the same people, and common groups.
 
     Manifests are in the order of the tables, and each private key is next to its
     manifest.  Groups are records that are published alike in all quasi-identifiers of
@@ -104,7 +104,7 @@ def _count_changes(
     tables: Sequence[Path],
     k: int,
 ) -> tuple[PairOfWaves, ...]:
-    """Return the changes between each two waves, by the groups of people (p,)."""
+    """Return the changes of values between each two waves, by groups of people (p,)."""
     result = []
     for i, j in combinations(range(len(jobs)), 2):
         names, changed = waves.changed(i, j, jobs)
@@ -122,7 +122,7 @@ def _count_groups(
     jobs: Sequence[Job],
     units: Sequence[Labels | None],
 ) -> Count:
-    """Return the count of the groups that these rows (n,) have in all releases.
+    """Return the sizes of the groups that records share in all releases.
 
     The absence of a record from a release is knowledge, too: subtracting the records of
     another release leaves it.
@@ -141,7 +141,7 @@ def _count_groups(
 def read_manifests(
     tables: Sequence[Path], manifests: Sequence[Path]
 ) -> list[dict[str, Any]]:
-    """Return what manifests of two releases or more state; as `compare_releases`.
+    """Return the contents of the manifests of two or more releases.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def read_manifests(
 def _list_originals(
     original: Path | Sequence[Path], tables: Sequence[Path], person: str | None
 ) -> list[Path]:
-    """Return the table that each release was made from."""
+    """Return the path of each release's original table."""
     originals = [original] if isinstance(original, Path) else list(original)
     if len(originals) == 1 and person is None:
         return originals * len(tables)
@@ -184,7 +184,7 @@ def _list_originals(
 
 
 def read_manifest_job(stated: dict[str, Any]) -> Job:
-    """Return of the job in a manifest what tables are read and counted by."""
+    """Return the job in a manifest, reduced to roles, types and k."""
     read = ("roles", "strata", "units", "weights", "attributes", "missing")
     sections = (*read, "input", "output")
     sections_present = {name: stated[name] for name in sections if name in stated}
@@ -195,7 +195,7 @@ def read_manifest_job(stated: dict[str, Any]) -> Job:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """Return the content of a manifest, or refuse another file."""
+    """Return the content of a manifest; refuse another file."""
     if path.exists():
         require_regular(path)
     try:
@@ -214,6 +214,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _find_files(table: Path, manifest: Path) -> ReleaseFiles:
+    """Return the paths of a release: table, manifest and private key."""
     name = f"{manifest.name.removesuffix('.manifest.json')}.private.csv"
     return ReleaseFiles(table, manifest, manifest.with_name(name))
 
@@ -221,7 +222,7 @@ def _find_files(table: Path, manifest: Path) -> ReleaseFiles:
 def _read_groups(
     frame: nw.DataFrame[Any], job: Job, original: Path, files: ReleaseFiles
 ) -> Labels:
-    """Return the published combination of each record of the original, (n,).
+    """Return the published combination of each original record (n,), else -1.
 
     -1 of records that the release leaves out.
     """
@@ -242,7 +243,7 @@ def _read_groups(
 
 
 def _find_released(groups: Sequence[Labels]) -> Bool:
-    """Whether any release has each record, (n,)."""
+    """Return a mask (n,) of records in at least one release."""
     result: Bool = np.any([labels >= 0 for labels in groups], axis=0)
     return result
 
@@ -250,7 +251,7 @@ def _find_released(groups: Sequence[Labels]) -> Bool:
 def _read_unit_roles(
     originals: Sequence[Path], tables: Sequence[Path], jobs: Sequence[Job]
 ) -> list[Labels | None]:
-    """Return the unit of each record (n,), of each different role; None of none."""
+    """Return the unit of each record (n,) for each distinct unit role, or None."""
     files = zip(originals, tables, jobs, strict=True)
     by_role = {of[-1].roles.unit: of for of in files}
     return [read_units(read_original_and_release(*of)[0]) for of in by_role.values()]
@@ -259,7 +260,7 @@ def _read_unit_roles(
 def collect_figures(
     table: Path, stated: dict[str, Any], utility: Utility | None
 ) -> ReleaseFigures:
-    """Return the figures of a release, with its utility if it is given."""
+    """Return the figures of a release from its manifest, with its utility if given."""
     measures = stated.get("measures") or {}
     proofs = [*stated["certificates"].values()]
     proofs += [part["certificate"] for part in stated["partition"]]

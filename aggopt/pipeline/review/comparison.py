@@ -84,24 +84,27 @@ class ReleaseComparison:
 
     @property
     def holds(self) -> bool:
-        """Whether k records share each group of all releases together.
+        """Whether all releases together keep k: common groups, and changes.
 
         And whether none or k of each group changed their values between two waves.
         """
-        return self._in_common and all(change.changes.holds for change in self.changes)
+        return self._keeps_common_groups and all(
+            change.changes.holds for change in self.changes
+        )
 
     @property
-    def _in_common(self) -> bool:
+    def _keeps_common_groups(self) -> bool:
+        """Whether each common group of all releases has k records or more."""
         return self.together.rarest >= self.k
 
     @property
     def best(self) -> dict[str, list[str]]:
-        """Which files have the best of each figure, if they are not all alike."""
+        """The files with the best value of each figure, if not all are equal."""
         return find_best(self.figures)
 
     @property
     def verdict(self) -> str:
-        """Say what publishing all of them leaves."""
+        """The text on whether all releases together keep k."""
         verb = "leaves" if self.holds else "DOES NOT LEAVE"
         together = self.together
         text = (
@@ -109,19 +112,19 @@ class ReleaseComparison:
             f"smallest group that they have in common is of "
             f"{plural(together.rarest, together.what)}"
         )
-        if not self._in_common:
+        if not self._keeps_common_groups:
             text += f"; {together.rarity(self.k)}"
-        return f"{text}.{self._left_out}{''.join(self._changed)}"
+        return f"{text}.{self._omission_verdict}{''.join(self._change_verdicts)}"
 
     @property
-    def _changed(self) -> Iterator[str]:
-        """Return sentences on the small counts that each two waves show."""
+    def _change_verdicts(self) -> Iterator[str]:
+        """Texts on small counts of changes between each two waves."""
         for change in self.changes:
             yield f" {' and '.join(change.files)}: {change.changes.verdict}"
 
     @property
-    def _left_out(self) -> str:
-        """Say how many records not all releases have, if there are such."""
+    def _omission_verdict(self) -> str:
+        """The text on records that some releases leave out; empty if none."""
         if not self.partly:
             return ""
         are = "is" if self.partly == 1 else "are"
@@ -138,7 +141,7 @@ class ReleaseComparison:
 
     @property
     def notes(self) -> list[str]:
-        """Return notes on the columns that link the releases."""
+        """Texts of notes on the columns that link the releases."""
         return [
             f"{name!r} differs in every record of all releases: it says which records "
             "are of one person."
@@ -146,7 +149,7 @@ class ReleaseComparison:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+        """Return the comparison as plain values, ready for JSON."""
         return {
             "releases": [asdict(change) for change in self.figures],
             "together": asdict(self.together),
@@ -164,12 +167,12 @@ class ReleaseComparison:
 
 
 def name_releases(figures: Sequence[ReleaseFigures]) -> str:
-    """Return "both releases", or "all 3 releases"."""
+    """Return the text "both releases", or "all 3 releases"."""
     return "both releases" if len(figures) == 2 else f"all {len(figures)} releases"
 
 
 def find_best(figures: Sequence[ReleaseFigures]) -> dict[str, list[str]]:
-    """Return which files have the best of each figure, if they are not all alike."""
+    """Return the files with the best value of each figure, by name of the figure."""
     best = {"k": _find_best_at(figures, "k", max)}
     best |= {name: _find_best_at(figures, name, min) for name in LOWER}
     return {name: files for name, files in best.items() if files}

@@ -51,7 +51,7 @@ class OriginalRisk:
     sets: tuple[Count, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+        """Return the risks as plain values, ready for JSON."""
         values = asdict(self)
         sets = (self.whole, *self.sets)
         counts = [asdict(keys) | {"total": keys.total} for keys in sets]
@@ -106,7 +106,7 @@ def measure_original_risk(original: Any, job: Job) -> OriginalRisk:
 
 
 def _describe_risks(risks: Floats) -> dict[str, float]:
-    """Return figures of the risks of records, or of units."""
+    """Return the largest, mean and summed risk of records or units, by name."""
     return {
         "largest": float(risks.max()),
         "average": float(risks.mean()),
@@ -115,6 +115,7 @@ def _describe_risks(risks: Floats) -> dict[str, float]:
 
 
 def _measure_units(risks: Floats, table: Table, names: Sequence[str]) -> dict[str, Any]:
+    """Return the number of units and their identification risks, by name."""
     unit = combine_codes(encode_entries(table.frame[name]) for name in names)
     first = np.unique(unit, return_index=True)[1]
     return {
@@ -126,6 +127,7 @@ def _measure_units(risks: Floats, table: Table, names: Sequence[str]) -> dict[st
 def _count_sets(
     codes: Mapping[str, AnyInt], k: int, units: Labels | None
 ) -> tuple[Count, ...]:
+    """Return the counts of combinations for subsets of attributes, riskiest first."""
     counts = [
         Count.of(names, combine_codes(codes[name] for name in names), k, units)
         for names in _iterate_name_sets([*codes])
@@ -134,7 +136,7 @@ def _count_sets(
 
 
 def _iterate_name_sets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield sets of fewer names, small ones first, as many sizes as are few enough."""
+    """Yield the proper subsets of names, by size, up to about `MOST_SETS`."""
     d = len(names)
     sets = 0
     for size in range(1, d):

@@ -11,7 +11,7 @@ from aggopt.core.types import Labels
 
 
 def read_released_records(key: Path) -> pa.ChunkedArray | None:
-    """Return the released records in a private key; None without a key."""
+    """Return a mask of the original records that were released, from a key."""
     if not key.exists():
         return None
     require_regular(key)
@@ -20,7 +20,7 @@ def read_released_records(key: Path) -> pa.ChunkedArray | None:
 
 
 def read_record_order(path: Path, n: int) -> Labels | None:
-    """Return the order of n records of a private key; None if the file is not a key."""
+    """Return the released position of n records, from a key; None if invalid."""
     places = _read_places(path)
     if places is None:
         return None
@@ -30,7 +30,7 @@ def read_record_order(path: Path, n: int) -> Labels | None:
 
 
 def _read_places(path: Path) -> pa.ChunkedArray | None:
-    """Return the place of each original record; None if the file is not a key."""
+    """Return the released position of each original record; None if not a key."""
     try:
         return pyarrow.csv.read_csv(path)["released_record"]
     except (pa.ArrowException, KeyError):

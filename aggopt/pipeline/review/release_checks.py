@@ -18,7 +18,7 @@ from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
 
 
 def require_original_first(original: Path, released: Path) -> None:
-    """Refuse a release in the place of the table that it was made from."""
+    """Refuse a release given in the place of its original."""
     manifest = ReleaseFiles.of_table(original).manifest
     if not (manifest.exists() and released.exists()):
         return
@@ -33,11 +33,11 @@ def require_original_first(original: Path, released: Path) -> None:
 
 
 def require_record_order(original: Path, files: ReleaseFiles, n: int) -> None:
-    """Refuse `same_order` if the two orders are known to differ."""
+    """Refuse `same_order` if manifest or key state another record order."""
     for path in (files.manifest, files.private):
         if path.exists():
             require_regular(path)
-            says = _is_shuffled if path == files.manifest else _read_order
+            says = _is_shuffled if path == files.manifest else _is_reordered
             if says(path, n):
                 raise TableError(
                     f"{files.table.name} has another record order than "
@@ -48,17 +48,18 @@ def require_record_order(original: Path, files: ReleaseFiles, n: int) -> None:
 
 
 def _is_shuffled(manifest: Path, n: int) -> bool:
-    """Return whether the manifest is of a release in random order."""
+    """Whether the manifest is of a release in random order."""
     return bool(read_manifest_or_none(manifest, "order") == SHUFFLED)
 
 
-def _read_order(key: Path, n: int) -> bool:
+def _is_reordered(key: Path, n: int) -> bool:
+    """Whether the private key states another order than the original's."""
     place = read_record_order(key, n)
     return place is not None and not np.array_equal(place, np.arange(n))
 
 
 def require_described_files(original: Path, files: ReleaseFiles) -> None:
-    """Refuse files other than the ones that the manifest describes."""
+    """Refuse files whose digests differ from those in the manifest."""
     hashes = {
         original: read_manifest_or_none(files.manifest, "input", "sha256")
         or compute_sha256(original),
@@ -74,7 +75,7 @@ def require_described_files(original: Path, files: ReleaseFiles) -> None:
 
 
 def require_one_table(tables: Sequence[Path], stated: Sequence[dict[str, Any]]) -> None:
-    """Refuse releases of different tables: their records are not the same people."""
+    """Refuse releases that were made from different tables."""
     for key in ("sha256", "records"):
         values = {manifest["input"].get(key) for manifest in stated}
         if len(values) > 1:
@@ -88,7 +89,7 @@ def require_one_table(tables: Sequence[Path], stated: Sequence[dict[str, Any]]) 
 
 
 def require_equal_requirements(manifest: Path, job: Job, job_file: Path) -> None:
-    """Refuse a manifest that promises other than the job in a file."""
+    """Refuse a manifest whose requirements differ from those of the job file."""
     wanted = read_job_of_release(job_file)
     other = [
         s
@@ -112,7 +113,7 @@ def _format_requirements(job: Job, section: str) -> str:
 
 
 def require_manifest(files: ReleaseFiles) -> None:
-    """Refuse a table without its manifest, and one that it does not describe."""
+    """Refuse a released table without a manifest that describes it."""
     for path in (files.table, files.manifest):
         if not path.exists():
             raise TableError(

@@ -34,7 +34,7 @@ class ReleaseRecipe:
 
     @classmethod
     def read(cls, path: Path) -> "ReleaseRecipe":
-        """Return the recipe of a manifest, with the code that it names loaded.
+        """Return the recipe in a manifest, with its user code loaded.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class ReleaseRecipe:
 
 
 def _read_entry(path: Path, job: Job, *keys: str) -> Any:
-    """Return an entry of a manifest, or refuse one that no release writes."""
+    """Return a validated entry of a manifest; refuse invalid ones."""
     value = read_manifest_or_none(path, *keys)
     if not _EXPECTED[keys[-1]](value, job):
         raise JobError(
@@ -83,16 +83,19 @@ def _read_entry(path: Path, job: Job, *keys: str) -> Any:
 
 
 def _is_digest(value: object, job: Job) -> bool:
+    """Whether a manifest's entry is a SHA-256 in hexadecimal."""
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
 def _is_seed(value: object, job: Job) -> bool:
+    """Whether a manifest's entry is a valid seed of the record order."""
     if not job.output.shuffle:
         return value is None
     return type(value) is int and value >= 0
 
 
 def _is_versions(value: object, job: Job) -> bool:
+    """Whether a manifest's entry has versions of packages, by name."""
     return isinstance(value, dict) and all(
         re.fullmatch(r"[A-Za-z0-9]([\w.-]*\w)?", name) and isinstance(version, str)
         for name, version in value.items()
@@ -175,7 +178,7 @@ def remake_release(
     progress: Progress | None = None,
     trust: Iterable[str | Path] = (),
 ) -> tuple[Release, WriteRecipe]:
-    """Return the release of a manifest, made again, and how it was written."""
+    """Return the release that a manifest describes, made again, and its options."""
     with trust_files(trust):
         first = ReleaseRecipe.read(Path(manifest))
     if path.suffix.lower() != first.ending.lower():
@@ -191,11 +194,11 @@ def remake_release(
             fix="bring the very table that was masked; or mask this one, with `mask`.",
         )
     release = mask(data, first.job, progress=progress, secret=first.secret)
-    return release, first.written.explained(_find_changes(first.versions))
+    return release, first.written.explained(_describe_changes(first.versions))
 
 
-def _find_changes(before: Mapping[str, str]) -> str:
-    """Return a possible reason why a repeated release differs."""
+def _describe_changes(before: Mapping[str, str]) -> str:
+    """Return the text of a possible reason why a repeated release differs."""
     now = list_versions(before)
     changed = [f"{p} {v} (now {now[p]})" for p, v in before.items() if now[p] != v]
     if changed:

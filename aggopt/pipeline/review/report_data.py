@@ -42,7 +42,7 @@ def read_report_data(
     folder: Path | None = None,
     job_file: Path | None = None,
 ) -> Facts:
-    """Return the facts of a report on the release at `masked`, counted in the file.
+    """Return the data of a report on the released file `masked`, recounted.
 
     Its manifest is next to it, or in the `folder`.  With the `original` the two tables
     are compared, which needs the key; `private` adds facts that only the office may
@@ -91,6 +91,7 @@ def read_report_data(
 def _read_tables(
     files: ReleaseFiles, job: Job, original: Path | None
 ) -> _OrderedTables:
+    """Return the released table, with the original in its order if given."""
     if original is not None:
         return _read_both(files, job, original)
     release_checks.require_countable(job)
@@ -111,15 +112,17 @@ def make_release_table(rows: pa.Table, job: Job) -> Table:
 
 
 def _list_release_types(job: Job) -> dict[str, AttributeSection]:
-    """Return the attribute sections of a job, as far as they apply to a release."""
+    """Return the types of a release's attributes; those with levels are nominal."""
     return {n: NAMES if _has_levels(a) else a for n, a in job.attributes.items()}
 
 
 def _has_levels(section: AttributeSection) -> bool:
+    """Whether the section of an attribute has an order or a tree."""
     return section.order is not None or section.tree is not None
 
 
 def _read_both(files: ReleaseFiles, job: Job, original: Path) -> _OrderedTables:
+    """Return the released table and its original, in equal order."""
     first, second = review_release.read_original_and_release(
         original, files.table, job, files.private.parent
     )

@@ -54,16 +54,16 @@ class ReleaseSource(Protocol):
 
     @property
     def same_order(self) -> bool:
-        """Whether both have one record order, with no key to show it."""
+        """Whether original and release are assumed to have one record order."""
 
     def tables(self, job: Job) -> tuple[Table, Table]:
-        """Return the original and the release, each in its own order."""
+        """Return the original and the released table, each in its own order."""
 
     def places(self, n: int) -> Labels:
-        """Return the place of each of n original records in the release (n,)."""
+        """Return the position of each of n original records in the release, (n,)."""
 
     def written(self, job: Job) -> pa.Table:
-        """Return the release as any reader reads it."""
+        """Return the released table as text, read without a key."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ class TwoFiles:
     private: Path | None = None
 
     def tables(self, job: Job) -> tuple[Table, Table]:
-        """Return the original and the release, each in its own order."""
+        """Return the original and the released table, each in its own order."""
         return read_original_and_release(
             self.original, self.released, job, self.private
         )
 
     def places(self, n: int) -> Labels:
-        """Return the place of each of n original records in the release (n,)."""
+        """Return the position of each of n original records in the release, (n,)."""
         files = ReleaseFiles.of_table(self.released, self.private)
         if self.same_order:
             release_checks.require_record_order(self.original, files, n)
@@ -90,7 +90,7 @@ class TwoFiles:
         return find_places_by_key(self.original, files, n)
 
     def written(self, job: Job) -> pa.Table:
-        """Return the release as any reader reads it."""
+        """Return the released table as text, read without a key."""
         return read_release_as_text(self.released, job.released_input, job.roles)
 
 
@@ -107,19 +107,23 @@ class Review:
 
     @property
     def holds(self) -> bool:
-        """Whether the release keeps the requirements of groups and of its loss."""
+        """Whether the release satisfies all requirements and the limit of its loss."""
         return self.audit.holds and self.loss is None
 
     @property
     def warning(self) -> str | None:
-        """Return a warning that no reader should overlook, or None.
+        """The text of a warning on missing or doubtful measures, or None.
 
         It states why nothing was measured, or that the two tables can hardly be in
         equal order, so that the measures would compare wrong pairs.
         """
         if self.unmeasured is not None:
             return self.unmeasured
-        sign = _sign(self.measures) if self.same_order and self.measures else None
+        sign = (
+            _describe_disorder(self.measures)
+            if self.same_order and self.measures
+            else None
+        )
         if sign is None:
             return None
         return (
@@ -128,7 +132,7 @@ class Review:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+        """Return the review as plain values, ready for JSON."""
         return {
             "audit": self.audit.to_dict(),
             "measures": None if self.measures is None else self.measures.to_dict(),
@@ -146,7 +150,7 @@ def assess_release(
     same_order: bool = False,
     private: Path | None = None,
 ) -> Review:
-    """Return the audit and the measures of a release that was written before.
+    """Return the audit and the measures of a written release and its original.
 
     A release is shuffled.  Its private key, next to it or in the folder `private`,
     links its records to the originals.  With `same_order` the two files are assumed to
@@ -164,7 +168,7 @@ def assess_release(
 
 
 def assess_source(source: ReleaseSource, job: Job) -> Review:
-    """Return the audit and the measures of a release; as `review_release`."""
+    """Return the audit and the measures of a release, read from files or folders."""
     first, beside, place = read_aligned(source, job)
     same_order = source.same_order
     written = source.written(job)
@@ -191,7 +195,7 @@ def assess_source(source: ReleaseSource, job: Job) -> Review:
 
 
 def read_aligned(source: ReleaseSource, job: Job) -> tuple[Table, Table, Labels]:
-    """Return the original, its release in the same order, and the places of records.
+    """Return the original, the release in its order, and the records' positions (n,).
 
     These are the place of each original record in the release (n,).
     """
@@ -203,7 +207,7 @@ def read_aligned(source: ReleaseSource, job: Job) -> tuple[Table, Table, Labels]
 def _audit_written(
     written: Any, original: Table, beside: Table, order: Labels, job: Job
 ) -> Audit:
-    """Return the audit of a written release, whose records are the originals' `order`.
+    """Return the audit of a written release, compared with its originals.
 
     `beside` is the released table in the order of the originals.
     """
@@ -233,7 +237,7 @@ def _audit_written(
 
 
 def read_shared_weights(original: Table, released: Table) -> Floats | None:
-    """Return the weights of records (n,); None if they have none.
+    """Return the sampling weights of records (n,); None if they have none.
 
     If values are missing before or after masking, return the weights of values (n, d);
     see `weights_of_values`.
@@ -249,7 +253,7 @@ def read_shared_weights(original: Table, released: Table) -> Floats | None:
 def read_original_and_release(
     original: Path, released: Path, job: Job, private: Path | None = None
 ) -> tuple[Table, Table]:
-    """Return the original and its release, each in its own order; as `review`.
+    """Return the original and the released table, each in its own order.
 
     Records that the private key marks as held back are removed.
     """
@@ -265,7 +269,7 @@ def read_pair(
     is_released: pa.ChunkedArray | None,
     read: ReadTable = read_file,
 ) -> tuple[Table, Table]:
-    """Return the original and its release, which is read as the original is.
+    """Return the original and the released table, read with equal types.
 
     `is_released` are the records of the original that the key marks as released.
     """
@@ -288,8 +292,8 @@ def read_pair(
     return first, second
 
 
-def _sign(measures: Assessment) -> str | None:
-    """Return a sign that rows are not in the order of the originals, or None.
+def _describe_disorder(measures: Assessment) -> str | None:
+    """Return the text of a sign that records are in different orders, or None.
 
     It is a loss above the whole variance of the numbers, on average.  Without numbers,
     it is an agreement of categories no better than chance.
@@ -309,12 +313,12 @@ def _sign(measures: Assessment) -> str | None:
 
 
 def _drop_columns(table: Any, dropped: tuple[str, ...]) -> Any:
-    """Return a table without columns that must be dropped, for the audit to report."""
+    """Return a released table without columns that must be dropped."""
     return table.drop_columns([c for c in dropped if c in table.column_names])
 
 
 def find_places_by_key(original: Path, files: ReleaseFiles, n: int) -> Labels:
-    """Return the place of each record in the released table (n,), by its key."""
+    """Return the position of each original record in the release (n,), by its key."""
     for written in (files.manifest, files.private):
         if written.exists():
             require_regular(written)

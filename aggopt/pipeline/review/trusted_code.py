@@ -9,7 +9,7 @@ from aggopt.job.user_code import rename_user_code
 
 
 def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
-    """Return the sections of a manifest's job with the paths of its files of code.
+    """Return a manifest's job with the paths of its trusted files of user code.
 
     `stated` is the manifest's entry on code.  A manifest does not record the folder of
     a file: its bytes identify it among the trusted files.
@@ -43,13 +43,13 @@ def attach_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
 
 
 def _list_entries(stated: Any) -> list[dict[str, str]]:
-    """Return the manifest's entry on each piece of code."""
+    """Return the manifest's entries on user code; refuse invalid ones."""
     entries = [] if stated is None else stated
     is_valid = isinstance(entries, list) and all(
         isinstance(entry, dict)
         and isinstance(entry.get("name"), str)
         and isinstance(entry.get("where"), str)
-        and (entry["where"] != "file" or _is_file(entry))
+        and (entry["where"] != "file" or _is_file_entry(entry))
         for entry in entries
     )
     if not is_valid:
@@ -61,7 +61,8 @@ def _list_entries(stated: Any) -> list[dict[str, str]]:
     return list(entries)
 
 
-def _is_file(stated: dict[str, Any]) -> bool:
+def _is_file_entry(stated: dict[str, Any]) -> bool:
+    """Whether a manifest's entry describes a file of code completely."""
     file = stated.get("file")
     is_complete = all(
         isinstance(stated.get(key), str) for key in ("kind", "file", "sha256")
@@ -70,7 +71,7 @@ def _is_file(stated: dict[str, Any]) -> bool:
 
 
 def _find_trusted(file: str, sha256: str, trusted: Iterable[CodeFile]) -> CodeFile:
-    """Return the trusted file of this hash."""
+    """Return the trusted file with this name and hash; refuse if none exists."""
     matching = [code for code in trusted if code.path.name == file]
     for code in matching:
         if code.sha256 == sha256:

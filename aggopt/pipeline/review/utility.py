@@ -30,7 +30,7 @@ def measure_utility(
     private: Path | None = None,
     progress: Callable[[str, float], None] = lambda step, share: None,
 ) -> Utility:
-    """Return what can still be learnt from a release that was written before.
+    """Return the utility of a released file, compared with its original.
 
     Formulas may name every column that is published; `strata` are those of the job when
     left out, and so is the weight.  Without one the order of
@@ -57,7 +57,7 @@ def measure_utility_of(
     strata: Sequence[str] = (),
     progress: Callable[[str, float], None] = lambda step, share: None,
 ) -> Utility:
-    """Return what can still be learnt from a release; as `measure_utility`."""
+    """Return the utility of a release, read from files or folders."""
     progress("read", 0.0)
     roles = job.roles
     plain = roles.as_they_are
@@ -81,15 +81,15 @@ def measure_utility_of(
         masked=roles.quasi_identifier,
         beside=[name for name in roles.confidential if name not in strata],
         strata=strata,
-        dates=[name for name, clock in first.clocks.items() if not _is_length(clock)],
+        dates=[name for name, clock in first.clocks.items() if not _is_duration(clock)],
         weights=weights,
         released_weights=after,
         progress=partial(progress, "measure"),
     )
 
 
-def _is_length(clock: Clock) -> bool:
-    """Whether these are durations, which have a total; dates have none."""
+def _is_duration(clock: Clock) -> bool:
+    """Whether the clock is of durations, which have a total; dates have none."""
     return bool(pa.types.is_duration(clock.type))
 
 
@@ -104,7 +104,7 @@ def _order_as_released(weights: Floats | None, source: ReleaseSource) -> Floats 
 
 
 def _make_frame(table: Table, job: Job) -> Any:
-    """Return the published columns for pandas: numbers, and text for all else."""
+    """Return the published columns as a pandas DataFrame of numbers and text."""
     import pandas as pd
 
     columns: dict[str, Any] = {}
@@ -131,7 +131,7 @@ def _convert_column(table: Table, name: str, job: Job) -> Any:
 
 
 def _format_entries(entries: Sequence[Any]) -> Any:
-    """Return entries as text, None where one is missing."""
+    """Return entries as text, None for missing ones."""
     result = np.empty(len(entries), dtype=object)
     result[:] = [None if entry is None else str(entry) for entry in entries]
     return result

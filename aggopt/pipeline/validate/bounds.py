@@ -56,7 +56,7 @@ def require_bounds(table: Table, matrix: Floats, job: Job) -> None:
 
 
 def require_number(table: Table, name: str) -> None:
-    """Refuse bounds of an attribute that is not a number.
+    """Refuse bounds of an attribute that is not numeric.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def require_inside(x: Floats, table: Table, job: Job, name: str) -> None:
 
 
 def require_some(scale: Scale, n: int, table: Table, job: Job, name: str) -> None:
-    """Refuse bounds that contain no values, or none far enough apart.
+    """Refuse bounds with too few published values between, or too little variance.
 
     `scale` is the scale of the attribute, which has n present values.
 

@@ -55,7 +55,7 @@ def require_category_settings(job: Job, table: Table) -> None:
 
 
 def require_category_method(job: Job, table: Table) -> None:
-    """Refuse a method for attributes of another kind than the table has.
+    """Refuse aggregation methods for a kind of attribute that the table lacks.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def require_category_method(job: Job, table: Table) -> None:
 
 
 def require_publishable_nodes(job: Job, table: Table) -> None:
-    """Refuse nodes if the method publishes levels, or a tree has duplicate names.
+    """Refuse to publish tree nodes if the method cannot, or names are duplicate.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def require_publishable_nodes(job: Job, table: Table) -> None:
 
 
 def require_counts(job: Job, table: Table) -> None:
-    """Refuse a slack that no choice of levels for groups of k records can keep.
+    """Refuse a slack of counts that groups of k records cannot satisfy.
 
     A level is published for no record, or for k or more.  A level of fewer records
     needs a slack of its number of records, or of the number lacking to k.  For
@@ -136,7 +136,7 @@ def require_counts(job: Job, table: Table) -> None:
 def require_level_counts(
     job: Job, names: Iterable[str], count: Callable[[str], I64], *, weighted: bool
 ) -> None:
-    """Refuse a slack that no choice of levels for groups of k records can keep.
+    """Refuse a slack of level counts that groups of k records cannot satisfy.
 
     `count` returns the counts of levels (m,) of one of the categories `names`; raises
     as `require_counts`.
@@ -161,6 +161,7 @@ def require_level_counts(
 
 
 def _count_present_levels(table: Table, name: str) -> I64:
+    """Return the number of records of each level, without missing values."""
     codes = find_nodes(table.frame[name], table.domains[name])
     if name in table.kept_missing:
         codes = codes[~find_missing_entries(table.frame[name])]
@@ -168,7 +169,7 @@ def _count_present_levels(table: Table, name: str) -> I64:
 
 
 def require_possible(count: I64, k: int, slack: float) -> None:
-    """Refuse counts (m,) of levels that no groups of k or more can approximate.
+    """Refuse level counts (m,) that groups of k or more cannot approximate.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def require_possible(count: I64, k: int, slack: float) -> None:
     nearness = f"within slack = {slack:g} of as often" if slack else "just as often"
     lacking = np.minimum(count, k - count)  # to none, or to k
     few = int((lacking > slack).sum())
-    enough = plural(_sufficient_slack(count, k), "record")
+    enough = plural(_find_sufficient_slack(count, k), "record")
     if few:
         raise InfeasibleInputError(
             f"{plural(few, 'level')} of {len(count)} have fewer than k = {k} records, "
@@ -187,7 +188,7 @@ def require_possible(count: I64, k: int, slack: float) -> None:
             fix=f"allow a slack of {enough} or more, {price}, under "
             "[aggregation.categories].",
         )
-    least, most = _total_range(count, k, slack)
+    least, most = _compute_total_range(count, k, slack)
     if not least <= count.sum() <= most:
         raise InfeasibleInputError(
             f"{len(count)} levels cannot all be published {nearness} by groups of k = "
@@ -197,25 +198,25 @@ def require_possible(count: I64, k: int, slack: float) -> None:
         )
 
 
-def _total_range(count: I64, k: int, slack: float) -> tuple[float, float]:
-    """Return how many records levels (m,) have at least and at most, within a slack."""
+def _compute_total_range(count: I64, k: int, slack: float) -> tuple[float, float]:
+    """Return the least and largest total of level counts (m,) within a slack."""
     least = np.where(count <= slack, 0, np.maximum(count - slack, k)).sum()
     most = np.where(count + slack >= k, count + slack, 0).sum()
     return float(least), float(most)
 
 
-def _sufficient_slack(count: I64, k: int) -> int:
+def _find_sufficient_slack(count: I64, k: int) -> int:
     """Return the least whole slack with which groups of k can approximate counts."""
     slack = int(np.minimum(count, k - count).max(initial=0))
     while True:
-        least, most = _total_range(count, k, slack)
+        least, most = _compute_total_range(count, k, slack)
         if least <= count.sum() <= most:
             return slack
         slack += 1
 
 
 def require_together(job: Job, table: Table, columns: job_settings.Columns) -> None:
-    """Refuse categories that are to be chosen together and cannot be.
+    """Refuse categories that cannot be chosen together as the job requires.
 
     Raises
     ------
@@ -229,7 +230,7 @@ def require_together(job: Job, table: Table, columns: job_settings.Columns) -> N
 
 
 def require_cross_table_columns(job: Job, table: Table) -> None:
-    """Refuse, as kept with categories, columns that have no table worth keeping.
+    """Refuse columns in `with` whose cross tables cannot be kept.
 
     Raises
     ------
@@ -263,7 +264,7 @@ def require_cross_table_columns(job: Job, table: Table) -> None:
 
 
 def _require_shared(column: nw.Series[Any], table: Table) -> None:
-    """Refuse a column without levels, among all records or the ones with a category."""
+    """Refuse a column with too many values for a cross table."""
     read_cross_table_values(column.to_native(), len(column))
     for name in table.kept_missing & table.domains.keys():
         rows = np.flatnonzero(~find_missing_entries(table.frame[name]))
@@ -310,7 +311,7 @@ BY_TREE = (
 
 
 def require_rare(job: Job, table: Table) -> None:
-    """Refuse rare categories that a job cannot avoid, or publishes unawares.
+    """Refuse rare categories that a job cannot avoid, or does not treat.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def require_agreement(
     with_margins: Floats,
     weights: Floats | None,
 ) -> None:
-    """Refuse demands within a group that agree without their margins only.
+    """Refuse exact distances in a group that contradict each other with margins.
 
     `Z` (n, p) are z-scores, and `labels` (n,) or (n, p) the groups.  `importance`,
     `distances` and `with_margins` (n, p) are the requests of the records.

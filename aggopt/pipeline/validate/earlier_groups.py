@@ -16,7 +16,7 @@ LEFT_OUT = -2  # of records without an earlier group
 
 
 def require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> None:
-    """Refuse keys if one keeps groups of a release that is not among those before it.
+    """Refuse private keys without those of all releases that they build on.
 
     `statements` are the contents of the keys' manifests.
     """
@@ -51,7 +51,7 @@ def require_every_release(keys: Sequence[Path], statements: Sequence[Any]) -> No
 
 
 def require_table_of_release(stated: Any, table: Path, key: Path) -> None:
-    """Refuse another table than the one that an earlier release was made from."""
+    """Refuse a table that an earlier release was not made from."""
     digest = find_entry(stated, "input", "sha256")
     if digest is not None and digest != compute_sha256(table):
         raise TableError(
@@ -77,7 +77,7 @@ def require_groups(path: Path, groups: Labels) -> None:
 
 
 def require_shared_person(earlier: Path, person: str, rows: Labels) -> None:
-    """Refuse a last earlier table that shares no person with the table."""
+    """Refuse an earlier table without any person of the current table."""
     if (rows == NEW).all():
         raise TableError(
             f"No record of {earlier.name} is in the table, by {person!r}.",

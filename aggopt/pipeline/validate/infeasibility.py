@@ -10,7 +10,7 @@ from aggopt.privacy.ordered_attribute import Ordered
 
 
 def suggest_measuring(privacy: Privacy) -> str:
-    """Say how to learn which t would do without a repair."""
+    """Return the text on measuring an attainable t; empty without t."""
     if privacy.t is None:
         return ""
     return (
@@ -30,7 +30,7 @@ class SingleGroupReason(NamedTuple):
 def explain_single_group(
     confidential: Sequence[Confidential], privacy: Privacy
 ) -> SingleGroupReason | None:
-    """Return why a job put all records into one group to keep its t, with a remedy.
+    """Return why t-closeness put all records into one group, with a remedy.
 
     None if it requires no t, or only of attributes with one value.
     """
@@ -61,7 +61,7 @@ def explain_single_group(
 def _find_two_groups(
     varying: Sequence[Closeness], k: int
 ) -> tuple[str, float, bool] | None:
-    """Return where two groups reach t worst, that t, and whether none is smaller."""
+    """Return the attribute whose two groups need the largest t, with t and proof."""
     from aggopt.repair.feasibility import find_reachable
 
     reachable = [

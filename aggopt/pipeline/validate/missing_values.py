@@ -34,7 +34,7 @@ def require_covered(table: Table, matrix: Floats, job: Job) -> None:
 
 
 def require_no_covariance(job: Job) -> None:
-    """Refuse to keep the covariance, some numbers being missing.
+    """Refuse to keep the covariance of numbers with missing values.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def require_present_values(table: Table, matrix: Floats, job: Job) -> None:
 
 
 def require_enough(counts: I64, n: int, job: Job, categories: Collection[str]) -> None:
-    """Refuse attributes if `counts` (d,), the present values of n, are too few.
+    """Refuse attributes with too few present values, `counts` (d,) of n records.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def require_enough(counts: I64, n: int, job: Job, categories: Collection[str]) -
 
 
 def require_any_published(is_kept: Bool, names: Sequence[str]) -> None:
-    """Refuse a release that has nothing of an attribute."""
+    """Refuse a release in which all values of an attribute are suppressed."""
     for name in (names[j] for j in np.flatnonzero(~is_kept.any(axis=0)).tolist()):
         raise InfeasibleInputError(
             f"Every value of {name!r} would be suppressed: fewer than k records of any "
@@ -149,7 +149,7 @@ def require_present_units(
     k: int,
     strata: RecordStrata | None,
 ) -> None:
-    """Refuse an attribute if fewer than k units of a stratum have a value of it."""
+    """Refuse an attribute that fewer than k units of a stratum have a value of."""
     within = np.zeros_like(units) if strata is None else strata.labels
     for name, lacks in zip(names, absent.T, strict=True):
         pairs = np.unique(np.stack([within[~lacks], units[~lacks]]), axis=1)[0]
@@ -165,7 +165,7 @@ def require_present_units(
 def require_no_single_group(
     block: Block, records: Encoded, is_present: Bool, job: Job
 ) -> None:
-    """Refuse one group if the variance is to be kept; t reports this case separately.
+    """Refuse a single merged group if the variance is to be kept.
 
     `is_present` (n, d) are the values of the block's attributes that are not missing.
     """

@@ -70,7 +70,7 @@ def list_checks(
     strata: RecordStrata | None,
     units: RecordUnits | None,
 ) -> Iterator[Check]:
-    """Yield the checks that a job must pass before its table is masked.
+    """Yield the checks that a job must pass before its table is partitioned.
 
     `matrix` (n, d) are its quasi-identifiers.  `columns` are grouped together within
     `strata`.  k counts `units`.
@@ -114,7 +114,7 @@ def _make_covariance_check(
     columns: Columns,
     strata: RecordStrata | None,
 ) -> Check:
-    """Return what refuses numbers whose covariance cannot be kept, each by its place.
+    """Return the check that the covariance of numbers can be kept.
 
     Blocks without a number are left out.
     """
@@ -130,7 +130,7 @@ def _make_covariance_check(
 def require_variance(
     job: Job, confidential: tuple[Confidential, ...], blocks: tuple[Block, ...]
 ) -> None:
-    """Refuse a single group that t made, if the aggregation is to keep the variance."""
+    """Refuse a single group made for t-closeness if the variance is to be kept."""
     if not is_variance_kept(job) or blocks[0].groups > 1:
         return
     why = explain_single_group(confidential, job.privacy)
@@ -142,6 +142,7 @@ def require_variance(
 
 
 def _require_varying(table: Table, matrix: Floats) -> None:
+    """Refuse a table whose quasi-identifiers are all constant."""
     if find_constant(table, matrix).all():
         raise TableError(
             "No quasi-identifier varies: there is nothing to mask.",
@@ -150,11 +151,12 @@ def _require_varying(table: Table, matrix: Floats) -> None:
 
 
 def _require_solver(method: SolverSection) -> None:
-    """Refuse now a solver, or options of it, that a later step could not use."""
+    """Refuse a solver, or options of it, that a later step could not use."""
     make_native_options(choose_method_solver(method), method.time_limit, method.options)
 
 
 def _require_two_groups(matrix: Floats, job: Job) -> None:
+    """Refuse fewer than 2k records if the variance is to be kept."""
     if is_variance_kept(job) and len(matrix) < 2 * job.privacy.k:
         raise InfeasibleInputError(
             f"{len(matrix)} records with k = {job.privacy.k} make one group, and one "
@@ -165,7 +167,7 @@ def _require_two_groups(matrix: Floats, job: Job) -> None:
 
 
 def _require_limits(matrix: Floats, job: Job) -> None:
-    """Refuse limits of risks that no groups of the records can keep or measure."""
+    """Refuse limits of risk that no groups of the records can satisfy."""
     n = len(matrix)
     privacy = job.privacy
     for key in ("risk", "average_risk"):
@@ -186,15 +188,16 @@ def _require_limits(matrix: Floats, job: Job) -> None:
         )
 
 
-def _is_integer_asked(job: Job) -> bool:
+def _requires_integer_centroids(job: Job) -> bool:
+    """Whether the partition is optimal for whole-number centroids."""
     return getattr(job.partition, "centroids", None) == "integer"
 
 
 def _require_rounding(job: Job) -> None:
-    """Refuse groups that are best for whole numbers where others would be published."""
+    """Refuse a partition for whole-number centroids that are not rounded."""
     aggregation = job.aggregation
     plain = isinstance(aggregation, Mean) and aggregation.keep == "mean"
-    if _is_integer_asked(job) and not (plain and job.output.round_integers):
+    if _requires_integer_centroids(job) and not (plain and job.output.round_integers):
         raise JobError(
             'centroids = "integer" asks for groups whose means are to be rounded, and '
             "this job would not round them.",
@@ -204,11 +207,11 @@ def _require_rounding(job: Job) -> None:
 
 
 def _require_integers(table: Table, job: Job) -> None:
-    """Refuse groups that are best for whole numbers of columns that have others."""
+    """Refuse a partition for whole-number centroids of other columns."""
     kinds = table.frame.schema
     names = job.roles.quasi_identifier
     other = [n for n in names if n in table.domains or not kinds[n].is_integer()]
-    if _is_integer_asked(job) and other:
+    if _requires_integer_centroids(job) and other:
         raise JobError(
             f'centroids = "integer" is for columns of whole numbers, which '
             f"{', '.join(map(repr, other))} are not by their type.",
@@ -217,7 +220,7 @@ def _require_integers(table: Table, job: Job) -> None:
 
 
 def require_memory_engine(job: Job) -> None:
-    """Refuse a job whose [engine] is for folders: a table is at hand.
+    """Refuse a job whose [engine] masks folders, for a table in memory.
 
     Raises
     ------
@@ -236,7 +239,7 @@ GROUPED_TOGETHER = "several attributes together, or leave it out"
 
 
 def require_effective_weights(job: Job, table: Table, columns: Columns) -> None:
-    """Refuse a weight of an attribute that is grouped with no other.
+    """Refuse weights of attributes that are alone in their block.
 
     Raises
     ------
@@ -285,7 +288,7 @@ def require_one_at_a_time(job: Job, blocks: Columns) -> None:
 
 
 def require_scope(job: Job, blocks: Columns) -> None:
-    """Refuse several blocks where k is of the combination of all quasi-identifiers.
+    """Refuse several blocks if k is of the combination of all attributes.
 
     Raises
     ------
@@ -306,13 +309,14 @@ def require_scope(job: Job, blocks: Columns) -> None:
 
 
 def _suggest_grouping(job: Job) -> str:
+    """Return the text of a setting that groups all attributes together."""
     if PARTITIONERS.of(job.partition).takes is not AttributeUse.SEVERAL:
         return 'method = "mdav", "mhm" or another that takes several attributes'
     return 'attributes = "together" under [partition]'
 
 
 def require_numeric_blocks(job: Job, table: Table, columns: Columns) -> None:
-    """Refuse a partition of one number at a time if a block has a category.
+    """Refuse a univariate partition of a block with a category.
 
     Raises
     ------
@@ -341,7 +345,7 @@ KEPT_TOGETHER = {  # number of groups in addition to the rank, and the descripti
 def require_covariance(
     table: Table, X: Floats, places: Columns, job: Job, strata: RecordStrata | None
 ) -> None:
-    """Refuse numbers X (n, p) if no groups of the job can keep their moments.
+    """Refuse numbers X (n, p) whose covariance no groups of k can keep.
 
     `places` are the columns of X that are grouped together, block by block.  Each of
     the `strata` is checked if strata are aggregated separately.
@@ -378,6 +382,7 @@ def require_covariance(
 
 
 def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
+    """Refuse a `keep` table without each numeric attribute."""
     kept_names = [name for _, part in keep.parts for name in part]
     for name in kept_names:
         require_known("quasi-identifier that is a number", name, names)
@@ -390,12 +395,12 @@ def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
 
 
 def _count_blocks(places: Columns, columns: Sequence[int]) -> int:
-    """Return in how many blocks these columns are."""
+    """Return the number of blocks that contain some of these columns."""
     return sum(not set(block).isdisjoint(columns) for block in places)
 
 
 def _require_together(what: str, blocks: int) -> None:
-    """Refuse attributes in several blocks that are to be kept together."""
+    """Refuse to keep a statistic of attributes in several blocks together."""
     if blocks > 1:
         raise JobError(
             f'keep = "{what}" is of attributes that are grouped together, and '
@@ -405,7 +410,7 @@ def _require_together(what: str, blocks: int) -> None:
 
 
 def _require_kept(what: str, X: Floats, job: Job, who: str) -> None:
-    """Refuse attributes X (n, p) of too few records to be kept together."""
+    """Refuse a statistic of X (n, p) that needs more groups than k allows."""
     if np.isnan(X).any():
         return  # which is refused by itself
     scale = Scale.of(X)

@@ -27,7 +27,7 @@ _MADE_FOR = {
 
 
 def require_guarantees(job: Job) -> None:
-    """Refuse a requirement that neither the partition nor the repair keeps.
+    """Refuse a requirement that neither partition nor repair guarantees.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def require_guarantees(job: Job) -> None:
             fix="list under [roles] what must not be given away, such as "
             f"confidential = [{_suggest_confidential(job)}].",
         )
-    hoped = sorted(privacy.asked - _list_kept(job))
+    hoped = sorted(privacy.asked - _list_guaranteed(job))
     if hoped:
         raise JobError(
             f"{describe_requirement(privacy)}, and {_describe_method(job)} does not "
@@ -74,13 +74,13 @@ def require_guarantees(job: Job) -> None:
 
 
 def _suggest_confidential(job: Job) -> str:
-    """Return a column that is published unchanged, or else masked, as TOML has it."""
+    """Return a column's name as TOML text, for a suggestion."""
     name = [*job.roles.quasi_identifier, *job.roles.other][-1]
     return json.dumps(name, ensure_ascii=False)
 
 
 def _suggest_methods(privacy: Privacy) -> str:
-    """Return the methods made for the requirement, if it is only l or only t."""
+    """Return the text of methods made for l-diversity or t-closeness alone."""
     names = [model.name for model in privacy.models]
     if len(names) > 1 or names[0] not in _MADE_FOR:
         return ""
@@ -88,7 +88,7 @@ def _suggest_methods(privacy: Privacy) -> str:
 
 
 def _require_use(privacy: Privacy) -> None:
-    """Refuse a repair that keeps none of the requirements."""
+    """Refuse a repair that enforces none of the requirements."""
     if privacy.repair is None:
         return
     repair = REPAIRS.of(privacy.repair)
@@ -122,7 +122,7 @@ def require_plain_repair(job: Job, why: str) -> None:
 
 
 def _require_solver(privacy: Privacy) -> None:
-    """Refuse now a solver that the repair could not use."""
+    """Refuse a solver that the repair could not use."""
     if privacy.repair is None:
         return
     repair = REPAIRS.of(privacy.repair)
@@ -132,8 +132,8 @@ def _require_solver(privacy: Privacy) -> None:
         require_limited(solver, privacy.repair.time_limit)
 
 
-def _list_kept(job: Job) -> frozenset[str]:
-    """Return the requirements that the partition and its repair keep for any table."""
+def _list_guaranteed(job: Job) -> frozenset[str]:
+    """Return the names of requirements that partition and repair guarantee."""
     privacy = job.privacy
     method = PARTITIONERS.of(job.partition)
     guarantees = method.guarantees
@@ -151,15 +151,18 @@ def _list_kept(job: Job) -> frozenset[str]:
 
 
 def _list_treatments(job: Job) -> list[Treatment]:
+    """Return the treatment of each confidential attribute."""
     return [job.privacy.treatment(name) for name in job.roles.confidential]
 
 
 def _describe_method(job: Job) -> str:
+    """Return the text of the partition's name with that of its repair."""
     repair = job.privacy.repair
     return job.partition.method + (f" with repair {repair.method!r}" if repair else "")
 
 
 def _describe_attributes(job: Job) -> str:
+    """Return the text on the confidential attributes and their requirements."""
     treatments = _list_treatments(job)
     privacy = job.privacy
     many = "one attribute" if len(treatments) == 1 else f"{len(treatments)} attributes"

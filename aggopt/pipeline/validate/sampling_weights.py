@@ -20,7 +20,7 @@ from aggopt.release.audit.dominance import make_dominance_requirements
 
 
 def require_weighed(job: Job, table: Table, matrix: Floats, columns: Columns) -> None:
-    """Refuse a job with settings that do not support weights.
+    """Refuse a job with settings that do not support its sampling weights.
 
     Raises
     ------
@@ -46,14 +46,14 @@ def require_weighed(job: Job, table: Table, matrix: Floats, columns: Columns) ->
 
 
 def require_done(job: Job, matrix: Floats, columns: Columns) -> None:
-    """Refuse settings that do not support weights, for any weights.
+    """Refuse settings that do not support sampling weights, whatever their values.
 
     Raises
     ------
     JobError
         As `require_weighed`.
     """
-    wrong = next(_list_unweighed(job, matrix, columns), None)
+    wrong = next(_iter_unweighed(job, matrix, columns), None)
     if wrong is not None:
         (name,) = job.roles.weight
         (what, fix) = wrong
@@ -63,10 +63,10 @@ def require_done(job: Job, matrix: Floats, columns: Columns) -> None:
         )
 
 
-def _list_unweighed(
+def _iter_unweighed(
     job: Job, matrix: Floats, columns: Columns
 ) -> Iterator[tuple[str, str]]:
-    """Yield each setting that does not support weights, with a remedy."""
+    """Yield a text on each setting without support of weights, and a remedy."""
     aggregation = job.aggregation
     holes = int(np.isnan(matrix).sum())
     blocks = f"quasi-identifiers are grouped in {len(columns)} blocks"

@@ -12,7 +12,7 @@ WISHES = (
 
 
 def _suggest_remedy(failed: Collection[Certificate]) -> str:
-    """Return a remedy for programs without a usable solution.
+    """Return the text of a remedy for programs without a usable solution.
 
     For a user's model the remedy is general: only its author knows its constraints, and
     the settings that loosen them.
@@ -30,7 +30,7 @@ def _suggest_remedy(failed: Collection[Certificate]) -> str:
 
 
 def require_solved(certificates: Mapping[str, Certificate]) -> None:
-    """Raise an error if a solver found no usable solution."""
+    """Refuse certificates of programs without a usable solution."""
     failed = {n: c for n, c in certificates.items() if not c.status.usable}
     if failed:
         statuses = ", ".join(

@@ -18,7 +18,7 @@ from aggopt.solvers.solver_log import is_logged
 
 
 def require_within(job: Job) -> None:
-    """Refuse a job whose groups are not made within strata.
+    """Refuse a job whose methods cannot make groups within strata.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def require_values_in_strata(
 
 
 def require_none_of(few: Bool, name: str, needed: int, k: int) -> None:
-    """Refuse an attribute if some strata (s,) have too few values of it.
+    """Refuse an attribute with too few present values in some strata (s,).
 
     Raises
     ------
@@ -98,7 +98,7 @@ def require_none_of(few: Bool, name: str, needed: int, k: int) -> None:
 def require_satisfiable_strata(
     confidential: Sequence[Confidential], strata: RecordStrata | None, repair: bool
 ) -> None:
-    """Refuse what not even whole strata keep of confidential values.
+    """Refuse strata that violate a requirement even as one group each.
 
     Raises
     ------
@@ -131,7 +131,7 @@ LESS = (
 
 
 def require_two_groups_per_stratum(job: Job, strata: RecordStrata | None) -> None:
-    """Refuse strata of one group if the variance of each stratum is to be kept.
+    """Refuse strata of one group if each stratum's variance is to be kept.
 
     Raises
     ------

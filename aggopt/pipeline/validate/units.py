@@ -36,12 +36,12 @@ def require_units_declared(job: Job, table: Table) -> None:
         f"{several} values of {name!r} are of several records each, in which all "
         "quasi-identifiers are the same: as of households. k would count their "
         "records, of which a group may have those of one alone.",
-        fix=_remedy(name, job, codes=are_codes(table.frame[name].to_arrow())),
+        fix=_describe_remedy(name, job, codes=are_codes(table.frame[name].to_arrow())),
     )
 
 
-def _remedy(name: str, job: Job, *, codes: bool) -> str:
-    """Return the remedy for a column that may identify units; words seldom do."""
+def _describe_remedy(name: str, job: Job, *, codes: bool) -> str:
+    """Return the text of a remedy for a column that may identify units."""
     column, masked = (
         json.dumps(names, ensure_ascii=False)
         for names in ([name], job.roles.quasi_identifier)
@@ -114,7 +114,7 @@ _DONE = {"merge": "merged", "drop": "dropped"}
 def require_linkable(
     job: Job, units: RecordUnits | None, strata: RecordStrata | None
 ) -> None:
-    """Refuse pseudonyms if the joint values of its records would identify a unit.
+    """Refuse pseudonyms that would identify a unit by its records together.
 
     Raises
     ------
@@ -161,7 +161,9 @@ def require_uniform_settings(job: Job) -> None:
         return
     aggregation = job.aggregation
     keys = ("keep", "delta", "importance")
-    settings = [key for key in keys if not _is_plain(getattr(aggregation, key, None))]
+    settings = [
+        key for key in keys if not _is_common_value(getattr(aggregation, key, None))
+    ]
     if job.partition.attributes not in ("together", "one by one"):
         settings.append("attributes")
     if settings:
@@ -175,12 +177,13 @@ def require_uniform_settings(job: Job) -> None:
         )
 
 
-def _is_plain(value: Any) -> bool:
+def _is_common_value(value: Any) -> bool:
+    """Whether a setting has one value for all attributes."""
     return value is None or isinstance(value, str | float | int)
 
 
 def require_one_kind(job: Job) -> None:
-    """Refuse attributes of units with attributes of records; `mask` separates them."""
+    """Refuse a job that masks both attributes of units and of records."""
     if job.units.apart(job.roles):
         raise JobError(
             "Some quasi-identifiers are of units, and others of records: such a job is "

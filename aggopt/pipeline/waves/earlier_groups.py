@@ -52,7 +52,7 @@ def add_earlier_groups(
     strata: RecordStrata | None = None,
     units: RecordUnits | None = None,
 ) -> Job:
-    """Return the job with the earlier group of each record, if it keeps earlier groups.
+    """Return the job with the earlier group of each record, if it keeps groups.
 
     Of a table of `units` with that of each unit, which all of its records had.
 
@@ -110,7 +110,7 @@ def add_earlier_groups(
 
 
 def read_wave(job: Job, table: Table) -> Wave | None:
-    """Return the table compared to the earlier releases that the job names.
+    """Return the table compared with its earlier releases; None without any.
 
     None if it names no earlier table.
 
@@ -171,7 +171,7 @@ class _EarlierFiles:
 
 
 def _list_people(earlier: EarlierGroups, frame: Any) -> list[Any]:
-    """Return the person of each record, (n,): by the identifier, or by order."""
+    """Return the person of each record, (n,): its identifier or its position."""
     if earlier.person is None:
         return list(range(len(frame)))
     return [str(entry) for entry in frame[earlier.person].to_list()]
@@ -180,7 +180,7 @@ def _list_people(earlier: EarlierGroups, frame: Any) -> list[Any]:
 def _compare_release(
     files: _EarlierFiles, job: Job, table: Table, row: Labels, persons: int
 ) -> EarlierRelease:
-    """Return an earlier release, compared to the table; `row` (n,) are its persons."""
+    """Return an earlier release compared with the table of people `row` (n,)."""
     before = files.table
     names = find_influential(files.stated, job, before.column_names)
     for name in table.clocks.keys() & names:
@@ -241,7 +241,7 @@ def _add_units(wave: Wave, files: Sequence[_EarlierFiles], table: Table) -> Wave
 
 
 def _find_unit_groups(path: Path, groups: Labels, units: RecordUnits) -> Labels:
-    """Return the earlier group of each unit, NEW of those that are new."""
+    """Return the earlier group of each unit; NEW if it has none."""
     result = np.full(units.count, NEW)
     is_known = groups != NEW
     result[units.unit_of_record[is_known]] = groups[is_known]
@@ -261,7 +261,7 @@ def _find_unit_groups(path: Path, groups: Labels, units: RecordUnits) -> Labels:
 
 
 def describe_split_groups(job: Job, strata: RecordStrata | None) -> tuple[str, ...]:
-    """Say how many earlier groups have records of several strata, if any has."""
+    """Return a note on earlier groups in several strata, if any exist."""
     partition = job.partition
     if strata is None or not isinstance(partition, EarlierGroups):
         return ()
@@ -279,7 +279,7 @@ def describe_split_groups(job: Job, strata: RecordStrata | None) -> tuple[str, .
 
 
 def _read_groups(path: Path) -> Labels:
-    """Return the group of each record (n,) that a private key states, or LEFT_OUT."""
+    """Return the group of each record (n,) from a private key, or LEFT_OUT."""
     if path.exists():
         require_regular(path)
     result = _read_groups_or_none(path)
@@ -294,7 +294,7 @@ def _read_groups(path: Path) -> Labels:
 
 
 def _read_groups_or_none(path: Path) -> Labels | None:
-    """Return the groups recorded in a private key, or None if the file is not one."""
+    """Return the groups in a private key; None if the file is not one."""
     try:
         key = pyarrow.csv.read_csv(path)
         stated = key["group"]
@@ -312,7 +312,7 @@ def _read_groups_or_none(path: Path) -> Labels | None:
 def _match_rows(
     earlier_job: EarlierGroups, earlier: Path, groups: Labels, job: Job, table: Table
 ) -> tuple[Labels, pa.Table]:
-    """Return the earlier record of each (n,), NEW of new ones; and the earlier table.
+    """Return each record's earlier record (n,), NEW if none, and the earlier table.
 
     Records are matched by the person, or by their order.
     """
@@ -333,7 +333,7 @@ def _match_rows(
 def _match_rows_by_person(
     person: str, earlier: Path, groups: Labels, job: Job, table: Table
 ) -> tuple[Labels, pa.Table]:
-    """Return the earlier records and the earlier table, matched by an identifier."""
+    """Return records' earlier records and table, matched by an identifier."""
     if person not in job.roles.identifier:
         raise JobError(
             f"[partition] person names {person!r}, which is no identifier: the release "

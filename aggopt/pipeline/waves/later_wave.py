@@ -50,7 +50,7 @@ NO_REMEDY = (
 
 
 def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
-    """Return the records that are not held back, and the wave that they are.
+    """Return the records that can be published, and their wave.
 
     None if the job names no table of an earlier release.
 
@@ -80,7 +80,7 @@ def read_later_wave(table: Table, job: Job) -> tuple[Table, LaterWave | None]:
 def _drop_records(
     table: Table, job: Job, wave: Wave, changes: str
 ) -> tuple[Table | None, LaterWave]:
-    """Return the records that are not held back, and the wave that they are.
+    """Return the records that can be published, None if too few, and their wave.
 
     None in place of the records if these are too few, or if their counts do not hold.
     """
@@ -106,7 +106,7 @@ def _drop_records(
 
 
 def suggest_wave_remedy(table: Table, job: Job, wave: Wave) -> str:
-    """Return which other jobs hold for a wave that is refused; each was tried."""
+    """Return the text of settings with which a refused wave can be published."""
     earlier = cast(EarlierGroups, job.partition)
     if earlier.person is None:
         return (
@@ -131,7 +131,7 @@ def suggest_wave_remedy(table: Table, job: Job, wave: Wave) -> str:
 
 
 def _find_cells(table: Table, job: Job) -> Labels | None:
-    """Return the cells of a table whose groups are made within parts of it."""
+    """Return the stratum and pattern of each record as a number; None if not needed."""
     if not job.within and job.missing.policy != "patterns":
         return None
     return _find_prepared_cells(prepared_table.prepare_table(table, job), job)
@@ -140,7 +140,7 @@ def _find_cells(table: Table, job: Job) -> Labels | None:
 def _find_prepared_cells(
     prepared: prepared_table.PreparedTable, job: Job
 ) -> Labels | None:
-    """Return the cell of each record, (n,): its stratum and its pattern.
+    """Return the stratum and pattern of each record, (n,), as one number.
 
     -1 of records in small strata, if these are dropped; None if all are in one.
     """
@@ -168,7 +168,7 @@ def _find_prepared_cells(
 def place_new_records(
     job: Job, wave: LaterWave, prepared: prepared_table.PreparedTable
 ) -> tuple[Job, LaterWave]:
-    """Return the job with the places of new records and of groups with few changes."""
+    """Return the job with new records placed in earlier groups, and the wave."""
     partition = job.partition
     if not isinstance(partition, EarlierGroups) or partition.changes != "merge":
         return job, wave
@@ -190,7 +190,7 @@ def count_group_changes(
     strata: RecordStrata | None,
     units: RecordUnits | None,
 ) -> Changes:
-    """Return the changes that groups show together with the earlier releases."""
+    """Return the counts of changes that groups show with earlier releases."""
     labels = blocks[0].labels
     if units is not None and units.records is not None:
         labels = labels[units.unit_of_record]
@@ -203,7 +203,7 @@ LARGEST = 1_000_000  # variables that a solver is asked for
 
 
 def choose_kept_records(wave: Wave, changes: str, cells: Labels | None = None) -> Bool:
-    """Return which records of a wave (n,) can be published, "hold back" or "merge".
+    """Return a mask (n,) of the records of a wave that can be published.
 
     No other groups can repair a group that fewer than k left, or that fewer than k
     remain in.  Nor can they mend fewer than k new records or changed values in a cell.
@@ -241,7 +241,7 @@ class _HoldingBack:
         )
 
     def hold_back(self, places: Labels) -> None:
-        """Hold records back until all counts are none or at least k.
+        """Hold records back until all counts of changes are 0 or at least k.
 
         New and changed records count at the `places` (n,) that parts can share.
         """
@@ -254,22 +254,22 @@ class _HoldingBack:
                 for changed in view.changed.T:
                     self._hold_back_few(places, changed)
             for view, first in zip(self.views, self.firsts, strict=True):
-                self._complete(view, first)
+                self._complete_departures(view, first)
 
     def _hold_back_few(self, places: Labels, rows: Bool) -> None:
-        """Hold back these rows where fewer than k are at a place."""
+        """Hold back the `rows` that fewer than k share a place with."""
         self.kept &= ~self._are_few(places, rows, self.wave.k)
 
     def _are_few(self, labels: Labels, rows: Bool, k: int) -> Bool:
-        """Return which rows share a label with fewer than k kept ones, or units."""
+        """Return a mask of rows whose label fewer than k kept ones have."""
         few = np.zeros(len(rows), bool)
         at = np.flatnonzero(rows & self.kept)
         if at.size:
             few[at] = _count_distinct(labels[at], self.ids[at]) < k
         return few
 
-    def _complete(self, view: View, first: Labels) -> None:
-        """Hold back members of groups until none or k left, and none or k remain.
+    def _complete_departures(self, view: View, first: Labels) -> None:
+        """Hold back group members until 0 or k left, and 0 or k remain.
 
         Those of one cell stay together.
         """
@@ -296,7 +296,7 @@ class _HoldingBack:
 
 
 def _count_distinct(labels: Labels, ids: Labels) -> Labels:
-    """Return the number of different ids with the label of each entry (n,)."""
+    """Return the number of distinct ids with each entry's label, (n,)."""
     if not labels.size:
         return labels
     groups = np.unique(labels, return_inverse=True)[1]
@@ -321,7 +321,7 @@ def place_records(
     cells: Labels | None = None,
     unit_of_record: Labels | None = None,
 ) -> tuple[Labels, Certificate | None]:
-    """Return the group of each row of `records`, and how good the places of parts are.
+    """Return the group of each row of `records`, and a certificate of the placement.
 
     New records join by k, and groups with few changes others of their cell (n,), at the
     least loss; see `choose_kept_records`.  The certificate is None if nothing was to be
@@ -363,7 +363,7 @@ def place_records(
 
 
 def _is_better(data: wave_groups.Data, reading: Labels, best: Labels) -> bool:
-    """Whether a solver's answer is feasible, and loses no more than the known one."""
+    """Whether a solver's placement is feasible with no more loss than the best."""
     at, other = (wave_groups.point(data, places) for places in (reading, best))
     if MODEL.violation(data, at) > MISSED:
         return False
@@ -373,7 +373,7 @@ def _is_better(data: wave_groups.Data, reading: Labels, best: Labels) -> bool:
 def _make_data(
     wave: Wave, Z: npt.NDArray[np.float64], cells: Labels | None, unit_of_record: Labels
 ) -> tuple[Labels, wave_groups.Data]:
-    """Return the part of each row of Z, and the model's data of the parts."""
+    """Return the part of each row of Z, and the placement model's data."""
     n = len(unit_of_record)
     m = len(Z)
     parts = np.full(m, NOT_THERE)
@@ -404,7 +404,7 @@ def _make_data(
 
 
 def _count_ids(part: Labels, ids: Labels, cell: Labels) -> Labels:
-    """Return how many ids count in each part; each counts in one part of a cell (p,).
+    """Return the number of ids in each part; each id counts once in a cell (p,).
 
     This part is one of those with the most ids.  So a sum over parts of a cell is never
     more than their number of different ids.

@@ -43,7 +43,7 @@ class LinkedTables:
             read_as_text(p, j.input) for p, j in zip(tables, jobs, strict=True)
         ]
         pairs = zip(tables, self._written, strict=True)
-        self.people = [self._people(path, table) for path, table in pairs]
+        self.people = [self._read_people(path, table) for path, table in pairs]
         listed = [name for names in self.people for name in names]
         self.at = {name: i for i, name in enumerate(dict.fromkeys(listed))}
         if len(self.at) == len(listed):
@@ -56,7 +56,7 @@ class LinkedTables:
         self._units = self._read_units(tables, jobs)
 
     def united(self, groups: Sequence[Labels]) -> list[Labels]:
-        """Return the groups of records of each table, by person, (p,) each.
+        """Return the group of each person (p,) in each table; -1 if not in it.
 
         -1 for people who are not in it.
         """
@@ -70,7 +70,7 @@ class LinkedTables:
     def changed(
         self, one: int, other: int, jobs: Sequence[Job]
     ) -> tuple[tuple[str, ...], Bool]:
-        """Return the attributes that two waves depend on, and their changes (p, f).
+        """Return the shared attributes of two waves, and a mask of changes (p, f).
 
         False for people that are not in both.
         """
@@ -89,7 +89,7 @@ class LinkedTables:
     def lacking(
         self, one: int, other: int, jobs: Sequence[Job], names: Sequence[str]
     ) -> dict[str, tuple[Bool, Bool]]:
-        """Return the people without a value in two waves (p,), by attribute name."""
+        """Return masks (p,) of people without a value in two waves, by attribute."""
         quasi = {n for i in (one, other) for n in jobs[i].roles.quasi_identifier}
         masked = [name for name in names if name in quasi]
         after = nw.from_native(self._written[other])
@@ -111,7 +111,7 @@ class LinkedTables:
         return lacking_by_name
 
     def units(self, *waves: int) -> Labels | None:
-        """Return the unit of each person (p,), in the last of these waves that has it.
+        """Return the unit of each person (p,), from the last of these waves.
 
         -1 of people that none of them has; None if k counts records.
         """
@@ -127,7 +127,7 @@ class LinkedTables:
     def _read_units(
         self, tables: Sequence[Path], jobs: Sequence[Job]
     ) -> list[Labels] | None:
-        """Return the unit of each record of each table; None if k counts records."""
+        """Return the unit of each record, by table; None if k counts records."""
         unit_roles = {job.roles.unit for job in jobs if job.roles.unit}
         if not unit_roles:
             return None
@@ -154,6 +154,7 @@ class LinkedTables:
         return np.split(codes, np.cumsum([len(entry) for entry in entries])[:-1])
 
     def _require_identifier(self, path: Path, job: Job) -> None:
+        """Refuse a person column that a release would publish."""
         if self.person not in job.roles.identifier:
             raise JobError(
                 f"{self.person!r} is no identifier of the release of {path.name}: the "
@@ -161,7 +162,8 @@ class LinkedTables:
                 fix="name one that each job lists as identifier, which drops it.",
             )
 
-    def _people(self, path: Path, table: pa.Table) -> list[str]:
+    def _read_people(self, path: Path, table: pa.Table) -> list[str]:
+        """Return the person of each record of a table; refuse duplicates."""
         if self.person not in table.column_names:
             raise TableError(
                 f"{path.name} has no column {self.person!r}.",
@@ -182,10 +184,10 @@ class LinkedTables:
         return names
 
     def _require_no_key(self, jobs: Sequence[Job]) -> None:
-        """Refuse a published column that links the waves."""
+        """Refuse a published column that identifies people in all waves."""
         plain = [set(job.roles.as_they_are) for job in jobs]
         for name in sorted(set.intersection(*plain)):
-            if self._tells(name):
+            if self._identifies_people(name):
                 raise TableError(
                     f"{name!r} is published in all waves, differs in every record of "
                     "each, and is the same for each person: a person key, by which "
@@ -194,8 +196,8 @@ class LinkedTables:
                     "it.",
                 )
 
-    def _tells(self, name: str) -> bool:
-        """Whether each person has an entry of their own, the same in all tables."""
+    def _identifies_people(self, name: str) -> bool:
+        """Whether a column identifies each person by one entry in all tables."""
         entry_of_person: dict[str, str] = {}
         for names, table in zip(self.people, self._written, strict=True):
             entries = [str(entry) for entry in table[name].to_pylist()]

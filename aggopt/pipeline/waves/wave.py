@@ -91,7 +91,7 @@ class EarlierRelease:
     units: Labels | None = field(default=None, repr=False)
 
     def of_rows(self, is_kept: Bool) -> "EarlierRelease":
-        """Return it compared to the kept records (n,) only."""
+        """Return the earlier release compared with the kept records (n,) only."""
         lacking = {
             name: (one, is_lacking[is_kept])
             for name, (one, is_lacking) in self.lacking.items()
@@ -99,7 +99,7 @@ class EarlierRelease:
         return replace(self, changed=self.changed[is_kept], lacking=lacking)
 
     def views(self, row: Labels) -> Iterator[View]:
-        """Yield the view of records, and of each attribute with filled values.
+        """Yield the view of all records, and of each attribute with filled values.
 
         `row` (n,) is the person of each record.
         """
@@ -138,7 +138,7 @@ class Wave:
 
     @cached_property
     def together(self) -> EarlierRelease | None:
-        """All earlier releases as one, whose groups are the common ones.
+        """All earlier releases as one, by the common group of each person.
 
         None if there is one release, or if fewer than the smallest k of them share a
         common group already: no later wave mends this.
@@ -152,13 +152,13 @@ class Wave:
 
     @property
     def broken_before(self) -> tuple[str, ...]:
-        """The earlier releases whose common groups have fewer than k: two, or all."""
+        """Names of earlier releases with common groups of fewer than k."""
         pairs = combinations(self.releases, 2)
         broken = next(filter(self._show_few, (*pairs, self.releases)), ())
         return tuple(release.name for release in broken)
 
     def _show_few(self, releases: Sequence[EarlierRelease]) -> bool:
-        """Whether fewer than the smallest k of some releases share a common group."""
+        """Whether a common group of these releases has fewer than k persons."""
         if len(releases) == 1:
             return False
         joint, k = _join_releases(releases)
@@ -174,7 +174,7 @@ class Wave:
 
     @cached_property
     def parts(self) -> Labels:
-        """The records that move together (n,): the groups that the wave keeps.
+        """The earlier group that each record (n,) stays in; NOT_THERE if new.
 
         They are groups of the last release.  Persons that only older releases have move
         with those of their common group.  NOT_THERE of new persons.
@@ -186,19 +186,19 @@ class Wave:
 
     @property
     def is_kept_group(self) -> Bool:
-        """Whether the last release has a group of each record, (n,)."""
+        """Mask (n,) of records with a group in the last release."""
         first_groups = find_first_groups(self.releases[-1].first, self.row)
         return np.asarray(first_groups != NOT_THERE)
 
     @property
     def gone(self) -> Labels:
-        """Persons of the earlier tables that the table does not have."""
+        """Persons of the earlier tables that are not in the table."""
         left = np.ones(len(self.releases[-1].first), bool)
         left[self.row[self.row != NOT_THERE]] = False
         return np.flatnonzero(left)
 
     def of_rows(self, is_kept: Bool) -> "Wave":
-        """Return it without the records that are not kept (n,): they are gone."""
+        """Return the wave of the kept records (n,) only."""
         m = len(self.releases[-1].first)
         units = self.units
         if units is not None:
@@ -207,17 +207,20 @@ class Wave:
         return Wave(releases, self.row[is_kept], units)
 
     def changes(self, second: Labels) -> Changes:
-        """Return what groups (n,) show together with the last earlier release.
+        """Return the counts of changes that groups (n,) show with earlier releases.
 
         Its `others` are the counts for each older release, and for all together.
         """
         *older, last = self.releases
         if self.together is not None:
             older.append(self.together)
-        others = {release.name: self._changes(release, second) for release in older}
-        return replace(self._changes(last, second), others=others)
+        others = {
+            release.name: self._count_changes(release, second) for release in older
+        }
+        return replace(self._count_changes(last, second), others=others)
 
-    def _changes(self, release: EarlierRelease, second: Labels) -> Changes:
+    def _count_changes(self, release: EarlierRelease, second: Labels) -> Changes:
+        """Return the counts of changes that groups (n,) show with one release."""
         gone = self.gone
         m = len(release.first)
         first = find_first_groups(release.first, self.row)
@@ -285,7 +288,7 @@ class LaterWave:
     certificate: Certificate | None = None
 
     def counted(self, labels: Labels, strata: RecordStrata | None) -> WaveChanges:
-        """Return the changes that groups (n,) show together with the earlier ones.
+        """Return the changes that groups (n,) show, with the records held back.
 
         The records are those that small strata leave, if these are dropped.
         """
@@ -324,7 +327,7 @@ def read_statement(key: Path) -> Any:
 
 
 def find_k(stated: Any, groups: Labels) -> int:
-    """Return the k of a release: the one its manifest states, or its smallest group."""
+    """Return the k of a release, from its manifest or its smallest group."""
     k = find_entry(stated, "job", "privacy", "k")
     if isinstance(k, int):
         return k
@@ -332,7 +335,7 @@ def find_k(stated: Any, groups: Labels) -> int:
 
 
 def find_influential(stated: Any, job: Job, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the attributes that the published values of both releases depend on.
+    """Return the attributes that the values of both releases depend on.
 
     A weight or a request counts even if it is dropped: a group's mean shows its change.
     Of an earlier release without a manifest all columns of its table count.
@@ -346,14 +349,14 @@ def find_influential(stated: Any, job: Job, columns: Sequence[str]) -> tuple[str
 
 
 def is_filled(stated: Any) -> bool:
-    """Whether a release may have filled missing values, by its manifest."""
+    """Whether a release may have imputed missing values, by its manifest."""
     return stated is None or find_entry(stated, "job", "missing", "policy") == "fill"
 
 
 def find_lacking(
     before: pa.Table, after: Any, names: Sequence[str], filled: tuple[bool, bool]
 ) -> dict[str, tuple[Bool, Bool]]:
-    """Return the records without a value in two tables, by attribute that either lacks.
+    """Return masks of records without a value in two tables, by attribute.
 
     A table without `filled` values has none.
     """
@@ -370,13 +373,14 @@ def find_lacking(
 
 
 def _is_missing(entry: Any) -> bool:
+    """Whether an entry represents a missing value."""
     return _format_entry(entry).strip() in MISSING
 
 
 def find_differing(
     before: Sequence[Any], after: Sequence[Any], decimal: str = "."
 ) -> Bool:
-    """Return which entries differ, (n,): by their numbers, dates or texts, exactly.
+    """Return a mask (n,) of entries that differ as numbers, dates or texts.
 
     >>> find_differing(["1", "x", None, "2"], [1.0, "x", "", 3]).tolist()
     [False, False, False, True]
@@ -389,11 +393,12 @@ def find_differing(
 
 
 def _format_entries(entries: Sequence[Any]) -> Any:
+    """Return entries as an array of texts."""
     return np.array([_format_entry(entry) for entry in entries], dtype=object)
 
 
 def _format_entry(entry: Any) -> str:
-    """Return an entry as a file has it; a missing value is empty."""
+    """Return an entry as text for a file; empty if missing."""
     if entry is None or entry is pd.NaT or entry is pd.NA or entry != entry:
         return ""
     if isinstance(entry, datetime):
@@ -403,6 +408,7 @@ def _format_entry(entry: Any) -> str:
 
 
 def _read_value(text: str, decimal: str) -> Any:
+    """Return the number, truth value or text that a text spells."""
     plain = text.strip()
     number = plain.replace(",", ".") if decimal == "," else plain
     if NUMBER.fullmatch(number):
@@ -417,7 +423,7 @@ def find_changed(
     names: Sequence[str],
     decimal: str,
 ) -> Bool:
-    """Return whether each attribute of `names` changed, (n, f); False of new records.
+    """Return a mask (n, f) of attributes that changed; False for new records.
 
     `rows` (n,) are the records of `before` for those of the frame `after`.
     """
@@ -433,7 +439,7 @@ def find_changed(
 
 
 def read_entries(frame: Any, names: Sequence[str]) -> Any:
-    """Return the entries of each record in these columns, as one object each, (n,)."""
+    """Return the entries of each record in these columns as a tuple, (n,)."""
     entries = np.empty(len(frame), dtype=object)
     columns = [map(str, frame[name].to_list()) for name in names]
     entries[:] = list(zip(*columns, strict=True))
