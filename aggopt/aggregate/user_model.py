@@ -444,7 +444,7 @@ class ByModel(UserMethodSection, SolverSection, Aggregating):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _read_section(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+    def _adopt_named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         """Read a section of a job, whose `model` may be a name or an object."""
         if not isinstance(section, Mapping):
             return read(section)
