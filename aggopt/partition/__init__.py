@@ -77,4 +77,5 @@ def __dir__() -> list[str]:
 
 
 def _load_methods() -> Any:
+    """Return the registry of partition methods, imported on first access."""
     return import_module(f"{__name__}.registry").PARTITIONERS

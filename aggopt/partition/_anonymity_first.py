@@ -33,7 +33,7 @@ def anonymity_first(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return t-close groups of k or more, giving priority to k.
+    """Return t-close groups of k or more similar records, made by swaps of records.
 
     A group begins as the k records nearest to one of the outermost records.  While its
     EMD exceeds t, the next nearest record is swapped in for the member without which
@@ -102,7 +102,7 @@ def anonymity_first(
 def _assign_groups(
     candidates: SortedPool, table: "EmdTable", progress: Progress | None
 ) -> Labels:
-    """Return labels (n,) of the groups before merging."""
+    """Return the group of each record, (n,), before groups that miss t are merged."""
     from aggopt.partition import _anonymity_first_kernels as kernels
 
     k = table.s

@@ -84,7 +84,7 @@ class Group(NamedTuple):
 
 @inner
 def fill(table: EmdTable) -> None:
-    """Fill the table of each slot."""
+    """Fill the table of the EMD's costs of a group's s slots, one for each member."""
     n = table.n
     s = table.s
     m = len(table.sums) - 1
@@ -99,7 +99,7 @@ def fill(table: EmdTable) -> None:
 
 @inlined
 def compute_slot_cost(table: EmdTable, slot: int, bin_: int) -> int:
-    """Return the cost of a slot whose value is in a bin."""
+    """Return the part of a group's EMD from one slot, if its value is in bin `bin_`."""
     left = _sum_above(table, slot, bin_) - _sum_above(table, slot + 1, bin_)
     end = len(table.sums) - 1
     total: int = 2 * left - table.totals[slot] + table.n * (end - bin_)
@@ -117,7 +117,7 @@ def _sum_above(table: EmdTable, slot: int, end: int) -> int:
 
 @inlined
 def sum_slot_costs(table: EmdTable, group: Group) -> None:
-    """Sum costs of the first g members, each in its slot, one down and one up."""
+    """Fill the cumulative costs of members in their own slots and adjacent ones."""
     k = len(group.bins)
     bins = group.bins
     for i in range(k):
@@ -130,7 +130,7 @@ def sum_slot_costs(table: EmdTable, group: Group) -> None:
 
 @inlined
 def sum_without(group: Group, a: int, gap: int) -> int:
-    """Return the sum of costs without member a and with a new one at a gap.
+    """Return a group's EMD without member a and with a new member at a gap.
 
     Gap g is after g members.
     """
@@ -144,7 +144,7 @@ def sum_without(group: Group, a: int, gap: int) -> int:
 
 @inlined
 def minimise_without(group: Group, begin: int, end: int, gap: int) -> int:
-    """Return the least sum without one of the members begin..end-1."""
+    """Return a group's least EMD if a new member replaces one of begin..end-1."""
     lowest = sum_without(group, begin, gap)
     for a in range(begin + 1, end):
         lowest = min(lowest, sum_without(group, a, gap))
@@ -155,7 +155,7 @@ def minimise_without(group: Group, begin: int, end: int, gap: int) -> int:
 def find_interval(
     table: EmdTable, slot: int, below: int, lo: int, hi: int
 ) -> tuple[int, int]:
-    """Return the bins a..b-1 within lo..hi for which a slot costs less than `below`.
+    """Return (a, b): in the bins a..b-1 of lo..hi, a slot costs less than `below`.
 
     Its `least` must be less.
     """
@@ -171,7 +171,7 @@ def find_interval(
 
 @inlined
 def _estimate_width(table: EmdTable, rise: int) -> int:
-    """Return how far from its best bin a slot costs `rise` more, without ties."""
+    """Return in how many bins from the best one a slot's cost rises by `rise`."""
     n = table.n
     half = (len(table.sums) - 1) / (2.0 * table.s)
     if rise < 0.5 * n * half:  # within the slot; beyond it, each bin costs n more
@@ -189,7 +189,7 @@ def _find_extent(
     max_bins: int,
     guess: int,
 ) -> int:
-    """Return the number of bins beyond `start` with a cost below `below`, or -1."""
+    """Return how many bins from `start` on cost less than `below`; -1 if none does."""
     good = -1
     bad = max_bins + 1
     at = min(max(guess, 0), max_bins)
@@ -209,7 +209,7 @@ def _find_extent(
 
 @compiled
 def start_tables(candidates: SortedPool, screen: Screen, table: EmdTable) -> None:
-    """Fill the table, and put all records on the screen."""
+    """Fill the table of EMD costs, and put all records into the distance filter."""
     fill(table)
     fill_screen(screen, candidates.pool.records, len(candidates.taken))
 
@@ -218,7 +218,7 @@ def start_tables(candidates: SortedPool, screen: Screen, table: EmdTable) -> Non
 def take_close_groups(
     candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, turns: int
 ) -> None:
-    """Take two groups a turn, as close as swaps make them."""
+    """Make two groups per turn, and swap records until t holds or none helps."""
     for _ in range(turns):
         if candidates.free[0] == 0:
             return
@@ -238,7 +238,7 @@ def take_close_groups(
 
 @inner
 def _measure_from_centroid(candidates: SortedPool, screen: Screen) -> None:
-    """Set screened distances from the centroid of the unassigned records."""
+    """Set the filter to distances from the centroid of the unassigned records."""
     pool = candidates.pool
     copy_into(screen.point, (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit)
     screen.factor[0] = candidates.free[0]
@@ -249,7 +249,7 @@ def _measure_from_centroid(candidates: SortedPool, screen: Screen) -> None:
 def _take_group(
     candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, seed: int
 ) -> None:
-    """Make a t-close group of the records nearest to a seed column."""
+    """Make a t-close group, if swaps can, of the records nearest to column `seed`."""
     pool = candidates.pool
     copy_into(screen.point, pool.records[:, seed])
     screen.factor[0] = 1.0
@@ -268,14 +268,14 @@ def _take_group(
 
 @inner
 def _assign_column(candidates: SortedPool, screen: Screen, column: int) -> None:
-    """Assign a column to the group under construction."""
+    """Assign the record in a column to the group under construction."""
     sorted_pool.assign_column(candidates, column)
     screen.coordinates[0, column] = screen.near[column] = np.inf
 
 
 @inlined
 def _measure_exactly(candidates: SortedPool, screen: Screen, column: int) -> float:
-    """Set the exact distance of a column, and return it."""
+    """Set the exact distance of the record in a column, and return it."""
     pool = candidates.pool
     distance = measure_exactly(screen, pool.records, column)
     pool.distances[column] = distance
@@ -284,7 +284,7 @@ def _measure_exactly(candidates: SortedPool, screen: Screen, column: int) -> flo
 
 @inner
 def _find_farthest(candidates: SortedPool, screen: Screen) -> int:
-    """Return the farthest free column; among equals, the one first in X."""
+    """Return the column of the farthest unassigned record, the first in X of equals."""
     best = -1
     lower_limit = np.float32(0.0)
     pool = candidates.pool
@@ -303,7 +303,7 @@ def _find_farthest(candidates: SortedPool, screen: Screen) -> int:
 
 @inner
 def _find_nearest(candidates: SortedPool, screen: Screen, columns: I64) -> None:
-    """Fill `columns` with the nearest free columns, the nearest first."""
+    """Fill `columns` with the columns of the nearest unassigned records, in order."""
     count = 0
     upper_limit = LARGEST
     pool = candidates.pool
@@ -320,7 +320,7 @@ def _find_nearest(candidates: SortedPool, screen: Screen, columns: I64) -> None:
 
 @inlined
 def _is_nearer(pool: Pool, a: int, b: int) -> bool:
-    """Whether column a is nearer than b; among equals, whether a is first in X."""
+    """Whether the record in column a is nearer than in b, or equal and first in X."""
     if pool.distances[a] == pool.distances[b]:
         return bool(pool.ids[a] < pool.ids[b])
     return bool(pool.distances[a] < pool.distances[b])
@@ -330,7 +330,7 @@ def _is_nearer(pool: Pool, a: int, b: int) -> bool:
 def _insert_nearest(
     candidates: SortedPool, columns: I64, count: int, column: int
 ) -> int:
-    """Insert a column among the `count` nearest; return their new number."""
+    """Insert a column among the `count` nearest, and return the new count."""
     if count == len(columns):
         if not _is_nearer(candidates.pool, column, columns[-1]):
             return count
@@ -347,7 +347,7 @@ def _insert_nearest(
 def _swap_until_close(
     candidates: SortedPool, screen: Screen, table: EmdTable, group: Group
 ) -> None:
-    """Swap nearest columns in until the group is t-close."""
+    """Swap near records into a group until it is t-close or no swap lowers its EMD."""
     for i in range(len(group.columns)):
         _insert(candidates, group, i, i)
     last = group.columns[-1]
@@ -363,7 +363,7 @@ def _swap_until_close(
 
 @inlined
 def _insert(candidates: SortedPool, group: Group, position: int, count: int) -> None:
-    """Insert a member among `count` ranked ones, by value."""
+    """Insert a member among the `count` members of a group, sorted by value."""
     bin_ = candidates.bins[group.columns[position]]
     at = count
     while at > 0 and group.bins[at - 1] > bin_:
@@ -378,7 +378,7 @@ def _insert(candidates: SortedPool, group: Group, position: int, count: int) -> 
 def _find_next_better(
     candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, last: int
 ) -> int:
-    """Return the nearest column beyond the last that a swap lowers the EMD with."""
+    """Return the nearest column after `last` whose record lowers the EMD by a swap."""
     k = len(group.bins)
     best = -1
     for side in range(2 * k):
@@ -398,7 +398,7 @@ def _find_next_better(
 def _find_nearest_between(
     candidates: SortedPool, screen: Screen, a: int, b: int, last: int, best: int
 ) -> int:
-    """Return the nearest free column of bins a..b-1 beyond the last, or the best."""
+    """Return the nearest unassigned column after `last` in bins a..b-1, or `best`."""
     pool = candidates.pool
     end = candidates.first[b]
     upper_limit = LARGEST
@@ -420,7 +420,7 @@ def _find_nearest_between(
 def _replace(
     candidates: SortedPool, table: EmdTable, group: Group, column: int
 ) -> None:
-    """Swap a column in for the member without which the EMD is least."""
+    """Swap a record in for the member of a group whose removal leaves the least EMD."""
     k = len(group.bins)
     bin_ = candidates.bins[column]
     gap = 0

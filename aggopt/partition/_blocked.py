@@ -49,7 +49,7 @@ GROUPS = 20  # groups of a block, at least
 
 
 def choose_block_size(block_size: object, k: int) -> int:
-    """Return the largest size of a block, as requested or by default."""
+    """Return the maximum number of records in a block, by default chosen from k."""
     if block_size is None:
         return max(BLOCK, GROUPS * k)
     if not is_whole_number(block_size) or block_size < 2 * k:
@@ -62,7 +62,7 @@ def choose_block_size(block_size: object, k: int) -> int:
 
 
 def require_region_size(size: object) -> None:
-    """Refuse an invalid size of regions."""
+    """Raise a JobError unless `size` is a valid number of records in a region."""
     if size is not None and not (is_whole_number(size) and size >= 1):
         raise JobError(
             f"region_size = {size}.", fix="pass a whole number from 1 up, or None."
@@ -77,7 +77,7 @@ def partition_in_blocks(
     threads: ThreadPool,
     progress: Progress,
 ) -> Labels:
-    """Return the first record of each record's group, (n,).
+    """Partition blocks of near records; return the first record of each one's group.
 
     The rows (n, d) are in spatial order, and each block of `size` or fewer is
     partitioned by the method `inner`.
@@ -134,7 +134,7 @@ def blocked(
     weights: npt.ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of k similar records, for millions of records.
+    """Return groups of k similar records, for tables of millions of records.
 
     The records are halved repeatedly across their principal axis, down to blocks, and
     each block is partitioned independently.  Then a local search (see `local_search`)
@@ -258,7 +258,7 @@ def blocked(
 def _run_search(
     X: npt.ArrayLike, k: int, options: _BlockedOptions, progress: Progress | None
 ) -> _SearchResult:
-    """Return the result of the search from the groups of blocks or initial labels."""
+    """Return the result of local search, from groups of blocks or initial labels."""
     scaled, weighing = scale_with_weights(X, options.scale, options.weights)
     records, exponent = scale_to_unit(scaled)
     k = check_group_size(k, len(records))
@@ -327,17 +327,19 @@ def _compile_kernels(inner: str | PartitionFunction) -> None:
 
 
 def _restore_order(first_records: Labels, order: Labels) -> Labels:
+    """Return labels (n,) in the records' original order, numbered without gaps."""
     labels = np.empty_like(first_records)
     labels[order] = first_records
     return renumber_groups(labels)
 
 
 def _report_range(report: Progress, begin: float, end: float, share: float) -> None:
+    """Report progress `share` of a step that takes the range from `begin` to `end`."""
     report(begin + (end - begin) * min(share, 1.0))
 
 
 def _require_options(options: _BlockedOptions) -> None:
-    """Refuse invalid options of the search."""
+    """Raise a JobError if options of the search are invalid."""
     resolve_function(options.inner, "inner method", list_inner_methods())
     require_known("effort", options.effort, EFFORTS)
     require_region_size(options.region_size)
@@ -360,7 +362,7 @@ class Blocked(FromGroups, Timed):
     seed: StrictInt = Field(default=0, ge=0)
 
     def require(self, k: int) -> None:
-        """Refuse an effort with a time limit, and blocks too small for groups."""
+        """Raise if an effort and a time limit are both set, or blocks are too small."""
         super().require(k)
         if self.block_size is not None and self.block_size < 2 * k:
             raise JobError(

@@ -74,12 +74,12 @@ class Cut(NamedTuple):
     place: Labels
 
     def get_records(self, number: int) -> Labels:
-        """Return the records of a region."""
+        """Return the numbers of the records in region `number`."""
         start = self.ends[number - 1] if number else 0
         return self.record[start : self.ends[number]]
 
     def within(self, near: Labels, records: Labels) -> tuple[Labels, Floats]:
-        """Return the places of the neighbours of `records`, and the share inside.
+        """Return positions of neighbours in a region, and their share per record.
 
         A neighbour in another region is replaced by the record itself, which has no
         effect.
@@ -93,7 +93,7 @@ class Cut(NamedTuple):
 def descend_region(
     k: int, clock: Deadline, perturbations: int, region: Region
 ) -> Labels:
-    """Return the labels of one region after a descent and perturbations."""
+    """Return labels of one region's records after local search with perturbations."""
     from aggopt.partition._local_search import search
 
     rows, labels, near, turn, seed, weights = region
@@ -118,7 +118,7 @@ def anneal_region(
     pause: float | None,
     region: Region,
 ) -> Labels:
-    """Return the labels of one region after annealing, which may lose more.
+    """Return the labels of one region's records after annealing; SSE may be higher.
 
     It takes `pause` seconds per record at most, unless that is None.
     """
@@ -145,7 +145,7 @@ def anneal_region(
 def anneal_and_descend_region(
     anneal: Search, k: int, clock: Deadline, region: Region
 ) -> Labels:
-    """Return the labels of one region after annealing and a descent of all records."""
+    """Return the labels of one region's records after annealing and local search."""
     everyone = np.arange(len(region.rows))
     return descend_region(
         k, clock, 0, region._replace(labels=anneal(region), turn=everyone)
@@ -191,7 +191,7 @@ REGIONS = 16  # roughly: one per core, and few borders
 
 
 def _choose_effort(effort: str, k: int, clock: Deadline) -> RegionEffort:
-    """Return the effort by its name and k, or the one for a time limit."""
+    """Return the settings of the search by name and k, or for a time limit."""
     efforts = LARGE if k >= ANNEALED else SMALL
     if clock.seconds is None:
         return efforts[effort]
@@ -206,10 +206,11 @@ class ReportedSteps(NamedTuple):
     total: int
 
     def step(self, done: int) -> Progress:
-        """Return the progress callback of one step, after `done` others."""
+        """Return the progress callback of one step, after `done` completed steps."""
         return partial(self._report_progress, done)
 
     def _report_progress(self, done: int, share: float) -> None:
+        """Report the share of steps completed, or of the time limit if one is set."""
         limit = self.clock.seconds
         spent = self.clock.spent
         self.listener((done + share) / self.total if limit is None else spent / limit)
@@ -226,7 +227,7 @@ def improve_groups(
     weights: Floats | None = None,
     region_size: int | None = None,
 ) -> Status:
-    """Return the status of the search; `first` (n,), as in `GroupMap`, is modified.
+    """Improve the groups `first` (n,) in place, region by region; return the status.
 
     The rows (n, d), and their weights (n,), are in spatial order. If the pool's time is
     limited, passes continue until it is over, whatever the effort. Regions have
@@ -258,7 +259,7 @@ def improve_groups(
 def _find_neighbours(
     rows: Floats, count: int, threads: ThreadPool, seed: int, progress: Progress
 ) -> Labels:
-    """Return neighbours of rows in spatial order (n, c), c = count.
+    """Return the numbers of `count` near records of each of n rows, (n, count).
 
     If many records are equal, distinct records are searched, and c is larger.
     """
@@ -286,7 +287,7 @@ class _PassSettings(NamedTuple):
         return self.threads.clock
 
     def over(self, searches: Sequence[Search], done: int) -> None:
-        """Run one pass over the records, `done` steps after the neighbour search."""
+        """Run one pass of searches over all records, the step after `done` others."""
         if self.clock.over:
             return
         search_regions(
@@ -300,7 +301,7 @@ class _PassSettings(NamedTuple):
 
 
 def _count_rounds(region_effort: RegionEffort, several: bool, clock: Deadline) -> int:
-    """Return the number of rounds of annealing, each in regions with new borders.
+    """Return how many rounds of annealing to run, each in newly cut regions.
 
     Records at a border in one round are inside a region in others. Under a time limit
     one round runs: the subsequent passes repair the borders.
@@ -311,7 +312,7 @@ def _count_rounds(region_effort: RegionEffort, several: bool, clock: Deadline) -
 
 
 def _anneal_regions(run: _PassSettings, rounds: int) -> None:
-    """Anneal in rounds; restore the groups before them if those lose less."""
+    """Anneal the groups in rounds; restore the former groups if they lose less."""
     if not rounds:
         return
     group_map = run.group_map
@@ -339,13 +340,13 @@ def _anneal_regions(run: _PassSettings, rounds: int) -> None:
 
 
 def _compute_loss(group_map: GroupMap, first: Labels) -> float:
-    """Return the loss of groups with these first records."""
+    """Return the loss (SSE) of the groups; `first` (n,) is each one's first record."""
     _, labels = np.unique(first, return_inverse=True)
     return group_sse(group_map.rows, labels, weights=group_map.weights)
 
 
 def _perturb_regions(run: _PassSettings, rounds: int) -> None:
-    """Perturb all records, in the configured number of passes, or until time is over.
+    """Run passes of perturbations, as many as configured or until time is over.
 
     Perturbations begin with a descent; but if time may end them, all regions have to
     complete a descent first.
@@ -363,7 +364,7 @@ def _perturb_regions(run: _PassSettings, rounds: int) -> None:
 
 
 def _limit_annealing(run: _PassSettings) -> float | None:
-    """Return the seconds per record for annealing, None if unlimited."""
+    """Return the seconds of annealing per record, or None without a limit."""
     clock = run.clock
     n = len(run.group_map.rows)
     if clock.seconds is None:
@@ -373,6 +374,7 @@ def _limit_annealing(run: _PassSettings) -> float | None:
 
 
 def _draw_seed(seeds: np.random.Generator) -> int:
+    """Return a random seed below 2^32."""
     return int(seeds.integers(2**32))
 
 
@@ -389,7 +391,7 @@ def search_regions(
     seed: int,
     progress: Progress = ignore_progress,
 ) -> None:
-    """Give each record one turn in a search, region by region.
+    """Cut records into regions, and let the searches improve each region's groups.
 
     Groups near each other are in one region, of roughly `size` records, depending on
     the seed. Records at its border have their turn in a second cut, by the second
@@ -415,7 +417,7 @@ def _search_region(
     seed: int,
     number: int,
 ) -> None:
-    """Search one region of a cut; waiting records with neighbours take a turn."""
+    """Improve the groups of one region, from the records whose turn is still due."""
     records = cut.get_records(number)
     near, share = cut.within(group_map.near, records)
     turn = np.flatnonzero(waiting[records] & (share >= needed))
@@ -428,14 +430,14 @@ def _search_region(
 
 
 def find_first_records(labels: Labels) -> Labels:
-    """Return the first record of each record's group, (n,)."""
+    """Return, for each record, the first record of its group, (n,)."""
     first = np.empty(labels.max() + 1, dtype=np.intp)
     first[labels[::-1]] = np.arange(len(labels))[::-1]  # the first is written last
     return np.asarray(first[labels])
 
 
 def _cut_regions(group_map: GroupMap, size: int, threads: ThreadPool, seed: int) -> Cut:
-    """Return groups cut into regions along random axes, by the means of the groups."""
+    """Return regions of whole groups, cut by group means along random axes."""
     rows = group_map.rows
     heads, labels = np.unique(group_map.first, return_inverse=True)
     region_groups = max(1, size * len(heads) // len(rows))

@@ -136,7 +136,7 @@ class Pivots(NamedTuple):
 
 
 def create_pivots(tree: Tree, turns: int) -> Pivots:
-    """Return workspace for the number of pivots that pays in `turns` turns."""
+    """Return arrays for the reference points of farthest searches in `turns` turns."""
     d = len(tree.axes.origin)
     branches = len(tree.first)
     max_pivots = 1 + turns // TURNS
@@ -184,7 +184,7 @@ class Workspace(NamedTuple):
 
 
 def create_workspace(k: int) -> Workspace:
-    """Return workspace to search for k records."""
+    """Return the arrays that a search for the k nearest records needs."""
     return Workspace(
         np.empty(DEEP, np.int64),
         np.empty(ROWS, np.float32),

@@ -29,7 +29,7 @@ FEW = 100
 
 @compiled
 def arrange_columns(projections: F32, order: I64) -> None:
-    """Sort columns, given in some order, into consecutive leaves.
+    """Sort columns in place, so that each leaf of the tree has near records.
 
     A run of leaves is halved across its widest row, at the end of a branch.
     """
@@ -55,7 +55,7 @@ def arrange_columns(projections: F32, order: I64) -> None:
 
 @inner
 def _count_left_leaves(leaves: int) -> int:
-    """Return the number of leaves of the left half: whole branches."""
+    """Return how many of a node's leaves are in its left half: whole branches."""
     unit = 1
     while unit * BRANCHING < leaves:
         unit *= BRANCHING
@@ -64,7 +64,7 @@ def _count_left_leaves(leaves: int) -> int:
 
 @inner
 def _halve_columns(projections: F32, columns: I64, middle: int) -> None:
-    """Move the `middle` smallest columns of the widest row to the front.
+    """Move the `middle` columns of lowest projection, on the widest axis, to the front.
 
     A sample of columns determines the widest row.
     """
@@ -87,7 +87,7 @@ def _halve_columns(projections: F32, columns: I64, middle: int) -> None:
 
 @compiled
 def fill_tree(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
-    """Put columns into an empty tree, in this order, and compute all boxes."""
+    """Put the records in `order` into an empty tree, and compute all bounding boxes."""
     for place, column in enumerate(order):
         leaf = place // LEAF
         j = place % LEAF
@@ -108,7 +108,7 @@ def fill_tree(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
 
 @inlined
 def update_side(tree: Tree, node: int, t: int) -> bool:
-    """Compute two sides of the box of a node; return whether one changed."""
+    """Recompute a node's box along axis t, and return whether it changed."""
     low = np.float32(np.inf)
     high = np.float32(-np.inf)
     leaf = node - tree.above
@@ -130,7 +130,7 @@ def update_side(tree: Tree, node: int, t: int) -> bool:
 
 @inlined
 def update_first(tree: Tree, node: int) -> bool:
-    """Find the first record of a node; return whether it changed."""
+    """Recompute a node's lowest record number; return whether it changed."""
     first = NOBODY
     leaf = node - tree.above
     if leaf >= 0:
@@ -147,7 +147,7 @@ def update_first(tree: Tree, node: int) -> bool:
 
 @inner
 def shrink_boxes(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
-    """Shrink the boxes in one row after a record with the entry x has left."""
+    """Shrink boxes along axis t after removal, from a leaf, of projection x."""
     node = leaf + tree.above
     while node > 0:
         branch = (node - 1) // BRANCHING
@@ -161,7 +161,7 @@ def shrink_boxes(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
 
 @inner
 def shrink_firsts(tree: Tree, leaf: int, record_id: int) -> None:
-    """Update the first records of boxes after the record `record_id` has left."""
+    """Update the lowest record number of boxes after removal of `record_id`."""
     node = leaf + tree.above
     while node > 0:
         branch = (node - 1) // BRANCHING
@@ -176,7 +176,7 @@ TINY = 1e-37  # single precision does not distinguish smaller numbers
 
 @inlined
 def bound_rounding(tree: Tree) -> float:
-    """Return the share of a bound that single precision may lose, rounded up.
+    """Return an upper bound on the relative rounding error of distance bounds.
 
     A sum over rows loses ROWS + 3 parts in 2^24 of the sum of its absolute terms, which
     for a box is at most sqrt(ROWS) (2 |x|^2 + |q|^2) for the outermost x. The remainder
@@ -187,7 +187,7 @@ def bound_rounding(tree: Tree) -> float:
 
 @inlined
 def project_vector(tree: Tree, gap: Floats, projections: Floats) -> float:
-    """Set `found` to the projections of a vector; return its squared length."""
+    """Write the projections of vector `gap` to `projections`; return |gap|^2."""
     directions = tree.axes.directions
     square = 0.0
     for x in gap:
@@ -219,7 +219,7 @@ def measure_record_exactly(
 
 @inner
 def find_nearest_in_tree(tree: Tree, point: Floats, workspace: Workspace) -> None:
-    """Fill the heap with the records nearest to a point."""
+    """Fill the workspace's heap with the records in the tree nearest to a point."""
     projections = np.empty(ROWS)
     project_vector(tree, point - tree.axes.origin, projections)
     copy_into(workspace.coefficients, projections)
@@ -230,7 +230,7 @@ def find_nearest_in_tree(tree: Tree, point: Floats, workspace: Workspace) -> Non
 def find_nearest_from(
     tree: Tree, start: int, point: Floats, workspace: Workspace
 ) -> None:
-    """Fill the heap with the records nearest to a point, starting in a near leaf."""
+    """Fill the workspace's heap likewise, but search the leaf `start` first."""
     projections = np.empty(ROWS)
     length = np.sqrt(project_vector(tree, point - tree.axes.origin, projections))
     copy_into(workspace.coefficients, projections)
@@ -312,7 +312,7 @@ def _measure_gap(low: np.float32, x: np.float32, high: np.float32) -> np.float32
 def _select_boxes(
     tree: Tree, branch: int, threshold: np.float32, workspace: Workspace
 ) -> int:
-    """Return the boxes of a branch whose bound may be `most` or less, as bits."""
+    """Return, as bits, which boxes of a branch have a distance bound <= threshold."""
     sides = tree.sides
     point = workspace.coefficients
     hits = np.int32(0)
@@ -331,7 +331,7 @@ def _select_boxes(
 def _select_records(
     tree: Tree, leaf: int, threshold: np.float32, workspace: Workspace
 ) -> int:
-    """Return the places of a leaf whose bound is `most` or less, as bits."""
+    """Return, as bits, which records of a leaf have a distance bound <= threshold."""
     projections = tree.projections
     point = workspace.coefficients
     hits = np.int32(0)
@@ -350,7 +350,7 @@ def _select_records(
 def _insert_nearest(
     workspace: Workspace, distance: float, record_id: int, place: int
 ) -> None:
-    """Put a record into the heap if it is nearer than the one on top."""
+    """Put a record into the heap of nearest ones if it is nearer than the last."""
     best = workspace.best
     names = workspace.ids
     k = len(workspace.best)
@@ -376,14 +376,14 @@ def _insert_nearest(
 
 @inner
 def _is_before(workspace: Workspace, a: int, b: int) -> bool:
-    """Whether candidate a precedes b: nearer, or equally near and earlier in X."""
+    """Whether candidate a of the heap is nearer than b, or equal and first in X."""
     if workspace.best[a] == workspace.best[b]:
         return bool(workspace.ids[a] < workspace.ids[b])
     return bool(workspace.best[a] < workspace.best[b])
 
 
 def build_tree(pool: Pool) -> Tree:
-    """Return a tree of the records of a pool that have no group."""
+    """Return a tree of bounding boxes of a pool's unassigned records."""
     records = pool.records[:, : pool.remaining]
     axes = fit_axes(records)
     projections = project_records(axes, records)
@@ -395,7 +395,7 @@ def build_tree(pool: Pool) -> Tree:
 
 
 def _create_tree(view: Axes, d: int, m: int) -> Tree:
-    """Return a tree for m records of d attributes, without records."""
+    """Return an empty tree with room for m records of d attributes."""
     leaves = -(-m // LEAF)
     above = 1
     while (above - 1) // BRANCHING + -(-leaves // BRANCHING) > above:

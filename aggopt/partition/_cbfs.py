@@ -22,7 +22,7 @@ def cbfs(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of k similar records, each around the outermost remaining record.
+    """Return groups of k similar records, each around the outermost unassigned record.
 
     While at least k records have no group, the k nearest to the record farthest from
     their centroid become one.  The remaining records, fewer than k, are assigned one by

@@ -119,19 +119,19 @@ def closeness_first(
 
 
 def compute_stratum_count(n: int, k: int, t: Fraction) -> int:
-    """Return k', from which on n distinct values are t-close: formula (4)."""
+    """Return the smallest group size k' that makes n distinct values t-close."""
     return max(k, int(-(-n // (2 * (n - 1) * t + 1))))
 
 
 def fit_count(n: int, count: int) -> int:
-    """Return `count`, increased so that fewer records remain than there are groups."""
+    """Return group size `count`, raised until fewer records than groups remain."""
     return count + n % count // (n // count)
 
 
 def partition_by_strata(
     records: Floats, place: I64, count: int, progress: Progress | None = None
 ) -> Labels:
-    """Return labels (n,) of groups with a record from each stratum, or one more.
+    """Return labels (n,) of groups with one or two records from each stratum.
 
     The strata are `count` runs of the records (n, d) by `place` (n,); `fit_count`
     returns a suitable count.
@@ -146,7 +146,7 @@ def partition_by_strata(
 
 
 def _size_strata(n: int, count: int) -> I64:
-    """Return the sizes (count,) of strata: equal, except for extras in the middle."""
+    """Return the sizes of `count` strata of n records: equal, or larger in the middle."""
     size, extra = divmod(n, count)
     sizes = np.full(count, size)
     below = (count - 1) // 2 or count - 1  # not 0: kernels compare with it
@@ -158,7 +158,7 @@ def _size_strata(n: int, count: int) -> I64:
 def _assign_groups(
     candidates: SortedPool, sizes: I64, progress: Progress | None
 ) -> Labels:
-    """Return labels (n,) of groups with about one record from each stratum."""
+    """Return labels (n,) of groups with one or two records from each stratum."""
     from aggopt.partition import _sorted_pool_kernels as kernels
 
     report = throttle(progress)

@@ -12,7 +12,7 @@ SLACK = 1e-12  # of a correlation: exact multiples do not always have |r| = 1.0
 
 
 def correlated_blocks(X: npt.ArrayLike, least: float) -> list[list[int]]:
-    """Return blocks of pairwise correlated attributes.
+    """Return blocks (lists of columns) whose attributes correlate pairwise.
 
     Any two attributes of a block have |r| >= `least`, r Pearson's correlation
     (complete-linkage clustering on 1 - |r|; to 1e-12).  A constant attribute has no

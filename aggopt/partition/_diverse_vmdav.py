@@ -43,7 +43,7 @@ def diverse_vmdav(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of near records, each diverse in a confidential attribute.
+    """Return groups of near records, each l-diverse in a confidential attribute.
 
     A group begins at the record farthest from the centroid of all, and takes the
     nearest that make it more diverse until it has diversity l, then the nearest that
@@ -143,7 +143,7 @@ def _take_groups(
     gamma2: float,
     report: Progress,
 ) -> None:
-    """Take diverse groups from the pool until no further one can be made."""
+    """Make l-diverse groups of the pool's records while enough remain for another."""
     from aggopt.partition import _vmdav_kernels as kernels
 
     k, l, diversity = wanted  # noqa: E741
@@ -160,7 +160,7 @@ def _take_groups(
 
 
 def _assign_rest(pool: Pool, level: I64, l: int, diversity: str) -> Labels:  # noqa: E741
-    """Return labels (n,) after assigning the rest to groups that stay diverse."""
+    """Return labels (n,) with the remaining records in groups that stay l-diverse."""
     labels = pool.labels.astype(np.intp)
     left = pool.remaining
     if left == len(labels):
@@ -186,7 +186,7 @@ def _find_diverse_group(
     l: int,  # noqa: E741
     diversity: str,
 ) -> int:
-    """Return the nearest group that stays diverse with this level, else the nearest."""
+    """Return the nearest group that stays l-diverse with `level`; else the nearest."""
     for group in near:
         then = counts[group].copy()
         then[level] += 1
@@ -202,7 +202,7 @@ def _merge_until_diverse(
     l: int,  # noqa: E741
     diversity: str,
 ) -> Labels:
-    """Return labels (n,) of diverse groups, after merging others with their nearest."""
+    """Return labels (n,) of l-diverse groups, by merging with the nearest ones."""
     while True:
         counts = count_levels_by_group(labels, level)
         short = [g for g, c in enumerate(counts) if not is_diverse(c, l, diversity)]

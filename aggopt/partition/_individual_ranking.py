@@ -23,7 +23,7 @@ def individual_ranking(
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Partition:
-    """Return each attribute in its own optimal groups of at least k.
+    """Return optimal groups of k or more values, for each attribute separately.
 
     Parameters
     ----------
@@ -89,21 +89,21 @@ class IndividualRanking(Costed):
 
     @property
     def function(self) -> str:
-        """The function that partitions each attribute, `univariate`."""
+        """Name of the function that partitions each attribute: "univariate"."""
         return "univariate"
 
     @property
     def attributes(self) -> Attributes:
-        """Each attribute as its own block, whatever the job."""
+        """The blocks of attributes: each attribute is one, whatever the job sets."""
         return ONE_BY_ONE
 
     @property
     def weights(self) -> str:
-        """The default: attributes have no weights relative to each other."""
+        """The default, "variance": weights apply if attributes share groups only."""
         return "variance"
 
     def require(self, k: int) -> None:
-        """Accept any k: all settings are compatible with it."""
+        """Accept any minimum group size k, without an effect."""
 
 
 PARTITIONER = Partitioner(

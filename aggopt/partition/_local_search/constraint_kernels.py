@@ -51,7 +51,7 @@ else:
 
 @unrefcounted_inlined
 def arrange_members(promise: Promise | None, groups: Groups, g: int) -> None:
-    """Order the members of group g by their places, and compute its numerator."""
+    """Sort the members of group g by confidential value; set its EMD's numerator."""
     if promise is None:
         return
     if len(promise.close.place) > 0:
@@ -64,7 +64,7 @@ def arrange_members(promise: Promise | None, groups: Groups, g: int) -> None:
 
 @unrefcounted_inner
 def _sort_by_place(place: I64, members: I64, where: I64, first: int) -> None:
-    """Order the members of a group by their places (insertion sort)."""
+    """Sort members[first:] by value rank `place`, in place (insertion sort)."""
     for at in range(1, len(members)):
         i = members[at]
         before = at - 1
@@ -78,7 +78,7 @@ def _sort_by_place(place: I64, members: I64, where: I64, first: int) -> None:
 
 @unrefcounted_inlined
 def is_clearly_far(close: Close, size: int, g: int, out: int, into: int) -> bool:
-    """Whether group g, of `size` records, is clearly not t-close after a change.
+    """Whether a bound shows that group g, changed by `out` and `into`, is not t-close.
 
     The signed sum of the terms is available at once; if it exceeds the limit, the sum
     of their absolute values does.
@@ -116,7 +116,7 @@ def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
 
 @unrefcounted_inner
 def _sum_signed(close: Close, members: I64) -> int:
-    """Return the signed sum of the terms of a group: their absolute sum is no less."""
+    """Return the signed sum of a group's EMD terms: a lower bound on the EMD."""
     total = 0
     for i in members:
         total += close.place[i]
@@ -125,7 +125,7 @@ def _sum_signed(close: Close, members: I64) -> int:
 
 @unrefcounted_inlined
 def _sum_terms(close: Close, r: int, s: int, a: int, b: int) -> int:
-    """Return the terms of bins a..b-1, with r of s members to their left."""
+    """Return the EMD terms of bins a..b-1, if r of s members have lower values."""
     n = len(close.place)
     if s > TABLED:
         return sum_between(r, s, a, b, n, close.sums, close.first)
@@ -139,7 +139,7 @@ def _sum_terms(close: Close, r: int, s: int, a: int, b: int) -> int:
 
 @unrefcounted_inner
 def compute_numerator(close: Close, members: I64) -> int:
-    """Return the numerator of a group."""
+    """Return the numerator of a group's EMD, an exact integer."""
     s = len(members)
     last = 0
     total = 0
@@ -153,7 +153,7 @@ def compute_numerator(close: Close, members: I64) -> int:
 
 @unrefcounted_inner
 def _compute_without(close: Close, members: I64, out: int) -> int:
-    """Return the numerator without record `out`."""
+    """Return the numerator of a group's EMD without record `out`."""
     s = len(members) - 1
     r = 0
     last = 0
@@ -171,7 +171,7 @@ def _compute_without(close: Close, members: I64, out: int) -> int:
 
 @unrefcounted_inner
 def _compute_with(close: Close, members: I64, into: int) -> int:
-    """Return the numerator with record `into`."""
+    """Return the numerator of a group's EMD with record `into` added."""
     s = len(members) + 1
     last = 0
     total = 0
@@ -193,7 +193,7 @@ def _compute_with(close: Close, members: I64, into: int) -> int:
 
 @unrefcounted_inner
 def _compute_change(close: Close, members: I64, out: int, into: int) -> int:
-    """Return the change of the numerator if one place is replaced by another.
+    """Return the change of a group's EMD numerator if bin `into` replaces bin `out`.
 
     The count of members changes by one only in the bins between the two.
     """
@@ -223,7 +223,7 @@ def _compute_change(close: Close, members: I64, out: int, into: int) -> int:
 def is_diverse_after_change(
     diverse: Diverse, members: I64, out: int, into: int
 ) -> bool:
-    """Whether a group is diverse without record `out` and with `into`; -1: none.
+    """Whether a group is l-diverse without record `out` and with `into`; -1: none.
 
     An entropy within CLOSE of log l counts only if all levels have equal shares, when
     it equals log l; other entropies so near are refused.
@@ -250,7 +250,7 @@ def is_diverse_after_change(
 def _count_and_reset(
     diverse: Diverse, members: I64, into: int
 ) -> tuple[int, float, bool]:
-    """Return the number of levels, the sum of c log c, and whether all c are equal.
+    """Return the number of levels, sum of c log c, and whether counts c are equal.
 
     The counts are reset to 0.
     """
@@ -289,7 +289,7 @@ def is_feasible(space: Space, groups: Groups, g: int, out: int, into: int) -> bo
 def _is_feasible_for(
     promise: Promise | None, groups: Groups, g: int, out: int, into: int
 ) -> bool:
-    """Whether group g, changed likewise, satisfies t and l."""
+    """Whether group g satisfies t and l without record `out` and with `into`."""
     if promise is None:
         return True
     if is_clearly_far(promise.close, groups.size[g], g, out, into):
@@ -308,13 +308,13 @@ def may_swap(space: Space, groups: Groups, i: int, j: int) -> bool:
 
 @unrefcounted_inlined
 def has_chains(promise: Promise | None) -> bool:
-    """Whether chains pay: hardly if groups may grow, as moves do as well then."""
+    """Whether to try chains of two moves: only in a search without constraints."""
     return promise is None
 
 
 @unrefcounted_inlined
 def choose_move_share(promise: Promise | None) -> float:
-    """Return the share of moves among the random moves and swaps."""
+    """Return the probability that a random change is a move and not a swap."""
     if promise is None:
         return 0.5
     return 0.2  # as most moves break constraints
@@ -324,7 +324,7 @@ def choose_move_share(promise: Promise | None) -> float:
 def _satisfies_promise(
     promise: Promise, members: I64, g: int, out: int, into: int
 ) -> bool:
-    """Whether members satisfy the constraints without `out` and with `into`."""
+    """Whether group g satisfies l and t without record `out` and with `into`."""
     close = promise.close
     diverse = promise.diverse
     if len(diverse.level) > 0 and not is_diverse_after_change(
@@ -338,7 +338,7 @@ FOUR = ir.VectorType(ir.DoubleType(), LANES)
 
 
 def _build_sum(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Generate the code that sums squared differences in four lanes."""
+    """Generate LLVM code that sums squared differences of two rows in four lanes."""
     one, width = _build_row(context, builder, signature.args[0], args[0], args[1])
     other, _ = _build_row(context, builder, signature.args[2], args[2], args[3])
     zero = ir.Constant(FOUR, [0.0] * LANES)
@@ -359,7 +359,7 @@ def _build_sum(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 
 def _build_row(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
-    """Generate a pointer to row i of an array, in lanes of four, and its width."""
+    """Generate LLVM code of a pointer to row i of an array, and of its width."""
     structure = context.make_array(kind)(context, builder, array)
     width = cgutils.unpack_tuple(builder, structure.shape)[1]  # type: ignore[no-untyped-call]
     first = builder.gep(structure.data, [builder.mul(i, width)])
@@ -371,13 +371,13 @@ ROUNDED = 1 + 5e-10  # half of the tolerance of `aggopt.privacy.dominance`
 
 @unrefcounted_inlined
 def has_weights(weights: Weights | None) -> bool:
-    """Whether records have weights."""
+    """Whether records have sampling weights."""
     return weights is not None
 
 
 @unrefcounted_inlined
 def get_weight(weights: Weights | None, i: int) -> float:
-    """Return the weight of record i."""
+    """Return the sampling weight of record i, 1 without weights."""
     if weights is None:
         return 1.0
     return float(weights.values[i])
@@ -385,7 +385,7 @@ def get_weight(weights: Weights | None, i: int) -> float:
 
 @unrefcounted_inlined
 def get_group_weight(weights: Weights | None, groups: Groups, g: int) -> float:
-    """Return the weight of group g."""
+    """Return the total weight of group g, its size without weights."""
     if weights is None:
         return float(groups.size[g])
     return float(weights.mass[g])
@@ -393,7 +393,7 @@ def get_group_weight(weights: Weights | None, groups: Groups, g: int) -> float:
 
 @unrefcounted_inlined
 def sum_group_weight(weights: Weights | None, groups: Groups, g: int) -> None:
-    """Sum the weight of group g."""
+    """Set the total weight of group g; without weights do nothing."""
     if weights is None:
         return
     total = 0.0
@@ -406,7 +406,7 @@ def sum_group_weight(weights: Weights | None, groups: Groups, g: int) -> None:
 def compute_join_cost(
     weights: Weights | None, groups: Groups, i: int, g: int, into: float
 ) -> float:
-    """Return the added loss if record i, at this squared distance, joins group g."""
+    """Return the added loss if record i joins group g, at squared distance `into`."""
     record_weight = get_weight(weights, i)
     group_weight = get_group_weight(weights, groups, g)
     return into * (record_weight * group_weight) / (group_weight + record_weight)
@@ -426,7 +426,7 @@ def compute_leave_gain(weights: Weights | None, groups: Groups, i: int) -> float
 
 @unrefcounted_inlined
 def compute_scale(weights: Weights | None, groups: Groups, i: int) -> float:
-    """Return the scale that the gain of a change of record i is compared with.
+    """Return the amount to which the gain of a change of record i is relative.
 
     Without weights it is the squared distance of i; with weights the reduction of its
     group's loss, as rounding grows with the heaviest record there.
@@ -472,7 +472,7 @@ def compute_pass_cost(
     into: float,
     between: float,
 ) -> float:
-    """Return the added loss of group B if i replaces j; see `compute_swap_cost`."""
+    """Return the added loss of group B if record i replaces record j."""
     if weights is None:
         return float(into - groups.spread[j] - between / groups.size[B])
     return _compute_replacement(weights, space, groups, B, j, i, into)
@@ -503,7 +503,7 @@ def _compute_replacement(
 def is_undominated(
     weights: Weights | None, groups: Groups, g: int, out: int, into: int
 ) -> bool:
-    """Whether no record has too much of group g, without `out` and with `into`."""
+    """Whether no weight dominates group g without record `out` and with `into`."""
     if weights is None:
         return True
     return weights.share >= 1.0 or _is_light_enough(weights, groups, g, out, into)
@@ -513,7 +513,7 @@ def is_undominated(
 def _is_light_enough(
     weights: Weights, groups: Groups, g: int, out: int, into: int
 ) -> bool:
-    """Whether the heaviest record of a changed group is light enough."""
+    """Whether no weight exceeds its allowed share of a group's total after a change."""
     heaviest = total = weights.values[into] if into >= 0 else 0.0
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
         i = groups.ids[at]

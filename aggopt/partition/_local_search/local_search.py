@@ -221,7 +221,7 @@ def local_search(
 
 
 def require_dominance(share: object, weights: object) -> None:
-    """Refuse an invalid share, and a share without weights."""
+    """Raise unless `share` is a valid limit of one record's weight in a group."""
     if share is None:
         return
     if not is_number(share) or not 0 < share <= 1:  # type: ignore[operator]
@@ -239,7 +239,7 @@ def require_dominance(share: object, weights: object) -> None:
 def _build_constraints(
     arguments: ConstraintArguments, weights: Weights | None, n: int
 ) -> Constraints | None:
-    """Return the constraints on groups of n records other than k, of weights too."""
+    """Return constraints on groups (t, l, dominance) other than size k, or None."""
     constraints = read_constraints(arguments, n)
     if weights is None or weights.share == 1:
         return constraints
@@ -296,7 +296,7 @@ class Effort(NamedTuple):
     seed: int
 
     def require(self) -> None:
-        """Refuse invalid values."""
+        """Raise a JobError if a value is invalid."""
         require_known("effort", self.effort, EFFORTS)
         require_seed(self.seed)
         require_time_limit(self.time_limit)
@@ -322,7 +322,7 @@ def search_groups(
     reporting: Deadline,
     weights: Weights | None = None,
 ) -> tuple[Labels, Status]:
-    """Return groups of k or more (n,) that satisfy the constraints, and the status.
+    """Return labels (n,) of groups that satisfy all constraints, and the status.
 
     They lose no more than the first groups, which satisfy them, too.
     """
@@ -353,7 +353,7 @@ def run_search(
     reporting: Deadline,
     weights: Weights | None = None,
 ) -> tuple[Labels, Status]:
-    """Return the best labels found (n,), or the first ones, even after Ctrl-C."""
+    """Return the labels (n,) of least loss found, even after Ctrl-C, and the status."""
     is_constrained = promise is not None
     search = None
     status = Status.INTERRUPTED
@@ -383,7 +383,7 @@ def run_search(
 
 
 def _load_kernels() -> None:
-    """Import modules that compile before the clock starts."""
+    """Import the compiled modules, so that the time limit excludes compilation."""
     import_module("aggopt.partition._local_search.search_kernels")
 
 
@@ -393,7 +393,7 @@ def _select_better(
     search: Search | None,
     weights: Weights | None,
 ) -> Labels | None:
-    """Return the labels of the search if they lose less than the first ones."""
+    """Return the search's labels if their loss is lower, else the initial ones."""
     if search is None:
         return None
     labels = search.labels
@@ -407,7 +407,7 @@ def _select_better(
 def _run_unconstrained(
     search: Search, k: int, effort: Effort, clock: Deadline
 ) -> Status:
-    """Anneal if k is large, descend and perturb; return the status."""
+    """Run a search with minimum size k only: anneal, descend, perturb."""
     order = np.arange(len(search.labels))
     if k >= ANNEALED:
         share = None if effort.time_limit is None else clock.left * SHARE
@@ -420,7 +420,7 @@ def _run_unconstrained(
 
 
 def _run_constrained(search: Search, k: int, effort: Effort, clock: Deadline) -> Status:
-    """Descend, anneal, descend and perturb under constraints; return the status."""
+    """Run a search under constraints: descend, anneal, descend, perturb."""
     order = np.arange(len(search.labels))
     proposals = (
         KEPT_PROPOSALS * EFFORTS[effort.effort if effort.time_limit is None else "best"]

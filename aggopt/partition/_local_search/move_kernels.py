@@ -53,13 +53,13 @@ from aggopt.partition._local_search.state import (
 
 @unrefcounted_inlined
 def has_room(groups: Groups, g: int) -> bool:
-    """Whether group g has room for one more record."""
+    """Whether the arrays of group g have room for one more record."""
     return bool(groups.start[g] + groups.size[g] + 1 < groups.start[g + 1])
 
 
 @unrefcounted_inner
 def recompute_group(space: Space, groups: Groups, g: int) -> None:
-    """Recompute group g: its centre, its members' distances, its loss, its EMD."""
+    """Recompute group g in place: centroid, distances of members, loss, and EMD."""
     first = groups.start[g]
     size = groups.size[g]
     groups.loss[g] = 0.0
@@ -88,14 +88,14 @@ def recompute_group(space: Space, groups: Groups, g: int) -> None:
 
 @unrefcounted
 def recompute_all(space: Space, groups: Groups) -> None:
-    """Recompute all groups."""
+    """Recompute all groups in place: centroids, distances, losses, and EMDs."""
     for g in range(len(groups.size)):
         recompute_group(space, groups, g)
 
 
 @unrefcounted_inlined
 def move_silently(groups: Groups, i: int, to: int) -> None:
-    """Move record i to another group, which has room; neither is recomputed."""
+    """Move record i to group `to`, without an update of loss and centroids."""
     g = groups.label[i]
     last = groups.start[g] + groups.size[g] - 1
     j = groups.ids[last]
@@ -112,7 +112,7 @@ def move_silently(groups: Groups, i: int, to: int) -> None:
 
 @unrefcounted_inner
 def mark_changed(groups: Groups, trail: Trail, g: int) -> None:
-    """Record the loss of group g before its first change."""
+    """Store the loss of group g before its first change, for an undo."""
     if trail.mark[g] != trail.counts[STAMP]:
         trail.mark[g] = trail.counts[STAMP]
         trail.before[g] = groups.loss[g]
@@ -122,7 +122,7 @@ def mark_changed(groups: Groups, trail: Trail, g: int) -> None:
 
 @unrefcounted_inner
 def move_record(groups: Groups, trail: Trail, i: int, to: int) -> None:
-    """Move record i to another group, which has room, and record it on the trail."""
+    """Move record i to group `to`, and record the move so that it can be undone."""
     g = groups.label[i]
     mark_changed(groups, trail, g)
     mark_changed(groups, trail, to)
@@ -134,7 +134,7 @@ def move_record(groups: Groups, trail: Trail, i: int, to: int) -> None:
 
 @unrefcounted_inner
 def start_trail(trail: Trail) -> None:
-    """Begin a new trail."""
+    """Forget all recorded changes."""
     trail.counts[MOVED] = 0
     trail.counts[TOUCHED] = 0
     trail.counts[STAMP] += 1
@@ -142,7 +142,7 @@ def start_trail(trail: Trail) -> None:
 
 @unrefcounted_inner
 def undo_changes(space: Space, groups: Groups, trail: Trail) -> None:
-    """Undo the changes on the trail, the last one first."""
+    """Undo the recorded changes, the last one first, and recompute their groups."""
     for c in range(trail.counts[MOVED] - 1, -1, -1):
         move_silently(groups, trail.moved[c], trail.origin[c])
     for c in range(trail.counts[TOUCHED]):
@@ -151,7 +151,7 @@ def undo_changes(space: Space, groups: Groups, trail: Trail) -> None:
 
 @unrefcounted_inner
 def compute_increase(groups: Groups, trail: Trail) -> float:
-    """Return the increase of the loss of the groups on the trail."""
+    """Return by how much the recorded changes increase the loss."""
     before = 0.0
     now = 0.0
     for c in range(trail.counts[TOUCHED]):
@@ -176,7 +176,7 @@ class Change(NamedTuple):
 
 @unrefcounted_inner
 def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
-    """Give up to `turns` queued records a turn; return whether the queue is empty.
+    """Improve up to `turns` queued records; return whether the queue is empty.
 
     If changes have to be undone, it ends when the trail is full.
     """
@@ -196,7 +196,7 @@ def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
 
 @unrefcounted_inner
 def take_queued(trail: Trail) -> int:
-    """Return the first queued record."""
+    """Remove the first record from the queue, and return it."""
     i: int = trail.queue[trail.counts[HEAD]]
     trail.counts[HEAD] += 1
     if trail.counts[HEAD] == len(trail.queue):
@@ -208,7 +208,7 @@ def take_queued(trail: Trail) -> int:
 
 @unrefcounted_inner
 def queue_group(groups: Groups, trail: Trail, g: int) -> None:
-    """Queue the records of group g."""
+    """Append the records of group g to the queue of records to improve."""
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
         i = groups.ids[at]
         if not trail.queued[i]:
@@ -222,14 +222,14 @@ def queue_group(groups: Groups, trail: Trail, g: int) -> None:
 
 @unrefcounted_inner
 def empty_queue(trail: Trail) -> None:
-    """Empty the queue."""
+    """Remove all records from the queue."""
     while trail.counts[QUEUED] > 0:
         take_queued(trail)
 
 
 @unrefcounted_inner
 def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
-    """Return the change of record i that lowers SSE most; to group -1 if none does."""
+    """Return the move or swap of record i that lowers SSE most; group -1 if none."""
     A = groups.label[i]
     trail.counts[LOOKED] += 1
     trail.examined[A] = trail.counts[LOOKED]
@@ -296,7 +296,7 @@ def find_best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Chan
 def _find_best_chain(
     space: Space, groups: Groups, i: int, j: int, gain: float, best: Change
 ) -> Change:
-    """Return the best chain of i to B and j from B elsewhere, or the best so far."""
+    """Return the best chain (i replaces j, j moves on), or `best` if none is better."""
     # with i in B and j out of it, b records stay: a swap, less what joining A costs
     A = groups.label[i]
     B = groups.label[j]
@@ -319,7 +319,7 @@ def _find_best_chain(
 def make_change(
     space: Space, groups: Groups, trail: Trail, i: int, change: Change
 ) -> None:
-    """Make the change, and queue the records of the groups that it touches."""
+    """Apply a change of record i, and queue the records of all groups changed."""
     A = groups.label[i]
     B = change.to
     D = change.on

@@ -46,12 +46,12 @@ class Cooling(NamedTuple):
     end: float
 
     def at(self, done: Floats) -> Floats:
-        """Return the temperatures at completed shares: they fall geometrically."""
+        """Return the temperature at each completed share: it falls geometrically."""
         return np.asarray(self.begin * (self.end / self.begin) ** done)
 
 
 def compute_shares(done: npt.ArrayLike, clock: Deadline) -> Floats:
-    """Return the completed shares, of the work or of the time."""
+    """Return completed shares, of work or of the time limit, the larger of both."""
     spent = clock.spent / clock.seconds if clock.seconds else 0.0
     return np.clip(done, spent, 1.0)
 
@@ -89,7 +89,7 @@ class Collection:
         return int(self.arrays.counts[FOUND])
 
     def add(self, labels: Labels) -> None:
-        """Add the groups of labels (n,)."""
+        """Add the groups of labels (n,) to the collection."""
         from aggopt.partition._local_search import search_kernels as kernels
 
         order = np.argsort(labels, kind="stable")
@@ -111,12 +111,13 @@ class Collection:
         return start, ids[np.lexsort((ids, group))]
 
     def reserve(self) -> None:
-        """Grow if more than a quarter is used."""
+        """Enlarge the arrays if a quarter of them is used."""
         used = int(self.arrays.start[len(self)])
         while self._is_full(3 * len(self), 3 * used):
             self._grow()
 
     def _is_full(self, groups: int, members: int) -> bool:
+        """Whether so many further groups and members may not fit."""
         a = self.arrays
         return 2 * (len(self) + groups) >= len(a.slots) or a.start[
             len(self)
@@ -153,7 +154,7 @@ def improve_labels(
     cooling: Cooling | None = None,
     weights: Weights | None = None,
 ) -> Labels:
-    """Return labels (n,) of k records or more that lose no more than the given ones.
+    """Return labels (n,) of groups of k or more, with the same or less loss.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ def anneal_labels(
     spare: float = 0.0,
     weights: Weights | None = None,
 ) -> Labels:
-    """Return labels (n,) after `proposals` random changes per record during cooling.
+    """Return labels (n,) after annealing with `proposals` changes per record.
 
     They may lose more than the given ones. Groups have k + `spare` records or more on
     average: some are dissolved first, so that others may change their sizes. The other
@@ -216,6 +217,7 @@ def anneal_labels(
 
 
 def _split_if_allowed(Z: Floats, labels: Labels, k: int, grown: bool) -> Labels:
+    """Return labels (n,) with groups of 2k or more split, unless `grown` is set."""
     labels = renumber_groups(labels)
     return labels if grown else split_large(Z, labels, k)
 
@@ -243,11 +245,11 @@ class Search:
 
     @property
     def labels(self) -> Labels:
-        """The best labels so far, (n,)."""
+        """The labels of least loss so far, (n,)."""
         return renumber_groups(self._best)
 
     def descend(self, order: Labels, clock: Deadline) -> None:
-        """Make changes that lower SSE until none does, or the clock is over."""
+        """Make changes that lower the loss until none does, or the time is over."""
         from aggopt.partition._local_search import search_kernels as kernels
 
         kernels.queue_all(self.trail, order)
@@ -269,7 +271,7 @@ class Search:
         cooling: Cooling | None = None,
         pool: Collection | None = None,
     ) -> None:
-        """Perturb near each record, in this order, and descend each time."""
+        """Perturb the groups near each record, in this order, and descend each time."""
         from aggopt.partition._local_search import search_kernels as kernels
 
         n = len(order)
@@ -298,7 +300,7 @@ class Search:
             clock.report(float(compute_shares(done / total, clock)))
 
     def loosen(self, spare: float) -> None:
-        """Dissolve groups until they have k + spare records on average, if possible.
+        """Dissolve groups until the average size is k + spare records, if possible.
 
         This precedes an annealing, which preserves the number of groups.
         """
@@ -312,7 +314,7 @@ class Search:
     def anneal(
         self, proposals: float, clock: Deadline, cooling: Cooling | None = None
     ) -> None:
-        """Try `proposals` random changes per record during cooling."""
+        """Anneal the groups with `proposals` random changes per record."""
         from aggopt.partition._local_search import search_kernels as kernels
 
         n = len(self._unit)
@@ -352,6 +354,7 @@ class Search:
         return units if weights is None else units * weights.values
 
     def _keep_best(self) -> None:
+        """Store the present labels if their loss is the least so far."""
         if self._now < self._lowest:
             self._lowest = self._now
             np.copyto(self._best, self.groups.label)

@@ -54,7 +54,7 @@ SWAPS = 3  # at most, in other perturbations
 
 @unrefcounted_inner
 def perturb_record(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
-    """Change something near record i; return whether all groups are allowed."""
+    """Change groups near record i at random; return whether constraints hold."""
     chance = draw_share(trail.random_state)
     if chance < RARE:
         return dissolve_group(space, groups, trail, groups.label[i])
@@ -66,7 +66,7 @@ def perturb_record(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
 
 @unrefcounted_inner
 def dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
-    """Dissolve group g; return whether it is gone and all groups are allowed."""
+    """Dissolve group g; return whether that succeeded and constraints hold."""
     done = _dissolve_group(space, groups, trail, g)
     return _update_and_check(space, groups, trail) and done
 
@@ -85,7 +85,7 @@ def _update_and_check(space: Space, groups: Groups, trail: Trail) -> bool:
 
 @unrefcounted_inner
 def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
-    """Move each record of group g to the near group with the least cost."""
+    """Move each record of group g to a near group; False if one has none with room."""
     while groups.size[g] > 0:
         i = groups.ids[groups.start[g] + draw_below(trail.random_state, groups.size[g])]
         to = -1
@@ -107,7 +107,7 @@ def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
 
 @unrefcounted_inner
 def _create_group(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
-    """Fill an empty group with k records near record i, from groups that can spare one.
+    """Make a group of k records near record i; return whether that was possible.
 
     More are moved if otherwise one record has too much of the group's weight.
     """
@@ -128,7 +128,7 @@ def _create_group(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
 
 @unrefcounted_inner
 def _exchange_near(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
-    """Exchange record i, and some of its neighbours, with near groups."""
+    """Move or swap records near i at random; return whether any record moved."""
     near = space.near[i]
     for turn in range(1 + draw_below(trail.random_state, SWAPS)):
         one = i if turn == 0 else near[draw_below(trail.random_state, len(near))]
@@ -144,7 +144,7 @@ def _exchange_near(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
 def _exchange_record(
     space: Space, groups: Groups, trail: Trail, i: int, B: int
 ) -> None:
-    """Move record i to group B, or swap it with a random record of B, if allowed."""
+    """Move record i to group B, or swap it with a random record of B, if feasible."""
     A = groups.label[i]
     b = groups.size[B]
     j = groups.ids[groups.start[B] + draw_below(trail.random_state, b)]
@@ -175,7 +175,7 @@ NEAREST = 5  # nearest records that determine the local scale of distances
 
 @unrefcounted
 def queue_all(trail: Trail, order: Labels) -> None:
-    """Queue all records."""
+    """Queue all records, in this order, for improvement."""
     empty_queue(trail)
     trail.counts[HEAD] = 0
     trail.counts[QUEUED] = len(order)
@@ -188,7 +188,7 @@ def queue_all(trail: Trail, order: Labels) -> None:
 def descend_without_undo(
     space: Space, groups: Groups, trail: Trail, turns: int
 ) -> bool:
-    """Give up to `turns` records a turn for good; return whether the queue is empty."""
+    """Improve up to `turns` queued records; return whether the queue is empty."""
     trail.counts[UNDOES] = 0
     return descend(space, groups, trail, turns)
 
@@ -202,7 +202,7 @@ def perturb_each(
     temperature: Floats,
     collected: Collected | None,
 ) -> float:
-    """Return the change of SSE: near each record a perturbation and a descent.
+    """Perturb and descend near each record; return the change of the loss.
 
     A result that increases SSE by x is kept with probability exp(-x / temperature[i]).
     """
@@ -233,7 +233,7 @@ def perturb_each(
 
 @unrefcounted
 def dissolve_random(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
-    """Dissolve random groups, one per turn if the constraints allow it."""
+    """Dissolve up to `turns` random groups, if constraints allow it."""
     for _ in range(turns):
         start_trail(trail)
         i = draw_below(trail.random_state, len(groups.label))
@@ -245,7 +245,7 @@ def dissolve_random(space: Space, groups: Groups, trail: Trail, turns: int) -> N
 
 @unrefcounted_inner
 def _update_spare(groups: Groups, trail: Trail) -> None:
-    """Update the list of empty groups from the groups on the trail."""
+    """Update the list of empty groups after the recorded changes."""
     if trail.counts[SPARE] and groups.size[trail.spare[trail.counts[SPARE] - 1]]:
         trail.counts[SPARE] -= 1
     for c in range(trail.counts[TOUCHED]):
@@ -276,7 +276,7 @@ def measure_spacing(space: Space, lowest: Floats, out: Floats) -> None:
 
 @unrefcounted_inner
 def _insert_sorted(lowest: Floats, x: float) -> None:
-    """Insert x among the least so far, in ascending order."""
+    """Insert x into the ascending array of the lowest numbers, and drop the largest."""
     at = len(lowest)
     while at > 0 and lowest[at - 1] > x:
         if at < len(lowest):
@@ -299,7 +299,7 @@ def anneal(
     spacing: Floats,
     done: int,
 ) -> float:
-    """Return the change of SSE after STEP proposals at each temperature.
+    """Propose STEP random changes at each temperature; return the change of the loss.
 
     A change proposed for record i that increases SSE by x is made with probability
     exp(-x / (temperature spacing[i])). `done` temperatures preceded these: the records
@@ -324,7 +324,7 @@ def anneal(
 
 @unrefcounted_inlined
 def _is_accepted(more: float, temperature: float, trail: Trail) -> bool:
-    """Whether a change that adds `more` to SSE is accepted at a temperature."""
+    """Whether annealing accepts a change that adds `more` to the loss."""
     return more <= 0.0 or more <= -temperature * np.log(
         1.0 - draw_share(trail.random_state)
     )
@@ -371,7 +371,7 @@ def _propose_change(
 
 @unrefcounted_inlined
 def _is_allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
-    """Whether the groups that a change touches still satisfy the requirements."""
+    """Whether all groups satisfy the constraints after a change of record i."""
     j = change.j
     D = change.on
     if D < 0 <= j:
@@ -385,7 +385,7 @@ def _is_allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
 
 @unrefcounted_inlined
 def _make_change(space: Space, groups: Groups, i: int, change: Change) -> None:
-    """Make a change, and update the groups that it touches."""
+    """Apply a change of record i, and recompute its groups."""
     A = groups.label[i]
     B = change.to
     D = change.on
@@ -405,7 +405,7 @@ ONE = np.uint64(1)
 
 @unrefcounted_inner
 def collect_groups(groups: Groups, trail: Trail, collected: Collected | None) -> None:
-    """Add the groups on the trail while space is left; None collects nothing."""
+    """Add the changed groups to a collection while it has space; None: do nothing."""
     if collected is None:  # then the compiler omits the rest
         return
     for c in range(trail.counts[TOUCHED]):
@@ -418,14 +418,14 @@ def collect_groups(groups: Groups, trail: Trail, collected: Collected | None) ->
 
 @unrefcounted
 def add_groups(collected: Collected, ids: I64, start: I64) -> None:
-    """Add the groups ids[start[c] : start[c + 1]]."""
+    """Add groups to the collection; group c is ids[start[c] : start[c + 1]]."""
     for c in range(len(start) - 1):
         _add_group(collected, ids[start[c] : start[c + 1]])
 
 
 @unrefcounted_inner
 def _add_group(collected: Collected, members: I64) -> None:
-    """Add a group unless it is known, while space is left."""
+    """Add a group to the collection, unless it is in it or space is used up."""
     count = collected.counts[FOUND]
     begin = collected.start[count]
     end = begin + len(members)

@@ -39,7 +39,7 @@ def create_space(
     promise: Promise | None,
     weights: Weights | None = None,
 ) -> Space:
-    """Return records Z (n, d) in the form that kernels read."""
+    """Return records Z (n, d), neighbours and constraints as the kernels' input."""
     n, d = Z.shape
     filled = np.zeros((n, -(-d // LANES) * LANES))
     filled[:, :d], _ = scale_to_unit(Z)
@@ -49,7 +49,7 @@ def create_space(
 def create_weights(
     weights: Floats | None, n: int, k: int, share: float | None = None
 ) -> Weights | None:
-    """Return the weights of n records for the kernels; None if they have no effect.
+    """Return weights (n,) as the kernels' input; None if they have no effect.
 
     No record may have more than `share` of its group's weight. If all weights are equal
     (None), groups of k satisfy a share of 1 / k or more.
@@ -61,12 +61,12 @@ def create_weights(
 
 
 def has_large_groups(promise: Promise | None, weights: Weights | None) -> bool:
-    """Whether constraints may require groups of 2k records or more."""
+    """Whether constraints may lead to groups of 2k records or more."""
     return promise is not None or (weights is not None and weights.share < 1)
 
 
 def create_groups(space: Space, labels: Labels) -> Groups:
-    """Return labels (n,) in the form that kernels change, with space for others."""
+    """Return the groups of labels (n,) as the kernels' state, with spare capacity."""
     n = len(labels)
     capacities = _compute_capacities(np.bincount(labels), space)
     m = len(capacities)
@@ -96,7 +96,7 @@ def create_groups(space: Space, labels: Labels) -> Groups:
 
 
 def _compute_capacities(sizes: Labels, space: Space) -> I64:
-    """Return the capacity of each group, including empty ones.
+    """Return how many records the arrays of each group can hold, (groups,).
 
     2k - 1, as larger groups lose no less than two; under constraints on values or on
     shares of the weight, more than twice the present size.
@@ -112,7 +112,7 @@ def _compute_capacities(sizes: Labels, space: Space) -> I64:
 
 
 def create_trail(groups: Groups, seed: int) -> Trail:
-    """Return an empty trail; `seed` is that of all random choices."""
+    """Return an empty record of changes, with a random state from `seed`."""
     n = len(groups.label)
     m = len(groups.size)
     capacity = max(TRAIL, 8 * int(groups.size.max()))
@@ -146,7 +146,7 @@ def make_initial_groups(
     labels: npt.ArrayLike | None,
     constraints: Constraints | None,
 ) -> Labels:
-    """Return labels (n,) of k records or more that satisfy the constraints.
+    """Return initial labels (n,) that satisfy k and the constraints.
 
     Groups of the chosen method, or of the one that suits the constraints, are merged
     until they do; labels passed by the user are not changed.
@@ -177,6 +177,7 @@ def make_initial_groups(
 
 
 def _require_method(initial: object) -> None:
+    """Raise a JobError unless `initial` is a method's name or a function."""
     if not (isinstance(initial, str) or callable(initial)):
         raise JobError(
             f"initial is of type {type(initial).__name__}, not the name of a method.",
@@ -187,12 +188,13 @@ def _require_method(initial: object) -> None:
 def _partition_by_method(
     records: Floats, k: int, choice: str | PartitionFunction
 ) -> Labels:
+    """Return labels (n,) of groups that a partition method makes."""
     method = resolve_function(choice, "initial method", list_initial_methods())
     return renumber_groups(check_groups(method(records, k, scale="none"), len(records)))
 
 
 def _make_feasible_groups(records: Floats, k: int, constraints: Constraints) -> Labels:
-    """Return groups made for the constraints: for t if both t and l are set."""
+    """Return labels (n,) of groups made for t, or for l if t is not set."""
     close = constraints.closeness
     diverse = constraints.diversity
     if close is None and diverse is not None:
@@ -217,7 +219,7 @@ def _make_feasible_groups(records: Floats, k: int, constraints: Constraints) -> 
 def read_initial_labels(
     raw_labels: npt.ArrayLike, n: int, k: int, constraints: Constraints | None
 ) -> Labels:
-    """Return the user's labels (n,), checked to satisfy k and the constraints.
+    """Return the user's labels (n,); raise unless they satisfy k and constraints.
 
     Raises
     ------
