@@ -157,7 +157,7 @@ def find_interval(
 ) -> tuple[int, int]:
     """Return (a, b): in the bins a..b-1 of lo..hi, a slot costs less than `below`.
 
-    Its `least` must be less.
+    Its lowest cost must be less.
     """
     best = table.best[slot]
     middle = min(max(best, lo), hi)

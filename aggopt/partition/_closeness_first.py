@@ -146,7 +146,7 @@ def partition_by_strata(
 
 
 def _size_strata(n: int, count: int) -> I64:
-    """Return the sizes of `count` strata of n records: equal, or larger in the middle."""
+    """Return the sizes of `count` strata of n records: equal, extras in the middle."""
     size, extra = divmod(n, count)
     sizes = np.full(count, size)
     below = (count - 1) // 2 or count - 1  # not 0: kernels compare with it

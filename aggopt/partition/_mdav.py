@@ -27,7 +27,7 @@ def mdav(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of k similar records, outermost first.
+    """Return groups of k similar records, the outermost records first (MDAV).
 
     A turn takes two groups from the records that have none.  Let r be the record
     farthest from their centroid, and s the one farthest from r.  The first group is the
@@ -146,7 +146,7 @@ PARTITIONER = Partitioner(
 
 
 def split_large(records: Floats, labels: Labels, k: int) -> Labels:
-    """Return labels (n,) after `mdav` has split each group of 2k or more: less SSE.
+    """Return labels (n,) with each group of 2k or more split by MDAV: less SSE.
 
     The first part keeps the number of its group; the others are numbered after all
     groups.

@@ -36,7 +36,7 @@ def merge_until_close(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of a partition, merged until all are t-close.
+    """Return the groups of a partition method, merged until all are t-close.
 
     While a group's EMD exceeds t, the group with the largest EMD is merged with the
     one whose centroid is nearest.
@@ -115,6 +115,7 @@ def merge_until_close(
 
 
 def _resolve_method(initial: str | PartitionFunction) -> PartitionFunction:
+    """Return the partition function by name, or the user's function unchanged."""
     if callable(initial):
         return initial
     require_known("initial method", initial, list_initial_methods())

@@ -48,7 +48,7 @@ def mhm(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return the optimal split of a multivariate ordering (MHM).
+    """Return groups: an ordering of the records, split optimally (MHM).
 
     The records are ordered so that neighbours are similar.  Among all splits of the
     ordering into groups of k to 2k - 1 consecutive records, the result has minimum SSE.
@@ -148,6 +148,7 @@ def mhm(
 def _split_ordering(
     records: Floats, k: int, order: str, starts: int, report: Progress
 ) -> Labels:
+    """Return labels (n,): the optimal split of the best of several orderings."""
     if len(records) < 2 * k:
         return np.zeros(len(records), np.intp)
     paths = list_paths(records, k, order, starts, report)
@@ -155,7 +156,7 @@ def _split_ordering(
 
 
 def _require_starts(starts: int | None, n: int) -> int:
-    """Return the number of orderings, by default from n; refuse other values."""
+    """Return the number of orderings, by default from n; raise if it is invalid."""
     if starts is None:
         return max(1, STARTS * MANY // max(n, MANY))
     if is_whole_number(starts) and starts >= 1:
@@ -175,7 +176,7 @@ class Mhm(Grouping):
 
     @property
     def same_orderings(self) -> bool:
-        """Whether the ordering does not depend on k."""
+        """Whether the method orders records in the same way for all k."""
         return self.order in INDEPENDENT_OF_K
 
 
@@ -190,7 +191,7 @@ PARTITIONER = Partitioner(
 
 
 def find_outermost(records: Floats, count: int) -> list[int]:
-    """Return `count` records: farthest from the centroid, then from previous ones.
+    """Return `count` records: farthest from the centroid, then from chosen ones.
 
     Fewer are returned if the table has fewer distinct records.
     """
@@ -205,7 +206,7 @@ def find_outermost(records: Floats, count: int) -> list[int]:
 
 
 def measure_from_mean(records: Floats) -> Floats:
-    """Return squared distances (n,) from the centroid, times n^2.
+    """Return each record's squared distance from the centroid, times n^2, (n,).
 
     The factor n keeps integers integers, and ties remain ties.
     """
@@ -213,7 +214,7 @@ def measure_from_mean(records: Floats) -> Floats:
 
 
 def measure_from_point(records: Floats, point: Floats) -> Floats:
-    """Return squared distances (n,) from a point.
+    """Return each record's squared distance from a point, (n,).
 
     They are summed attribute by attribute, as in the compiled loops.
     """
@@ -228,7 +229,7 @@ LOOKS = 1000  # records examined between two checks for Ctrl-C
 
 
 def partition_by_md(records: Floats, k: int, progress: Progress) -> Labels:
-    """Return labels (n,): groups of k to 2k - 1, by MD.
+    """Return labels (n,) of groups of k to 2k - 1 around pairs of farthest records.
 
     A step forms two groups from at least 2k unassigned records: the k nearest
     to r, then the k nearest to s among the rest, where r and s are the two farthest
@@ -248,6 +249,7 @@ def partition_by_md(records: Floats, k: int, progress: Progress) -> Labels:
 
 
 def _bound_reach(records: Floats, leaves: Leaves) -> Reach:
+    """Return upper bounds on the distance from each record to its farthest one."""
     n = len(records)
     out = measure_from_mean(records)
     bounds = (np.sqrt(out) + np.sqrt(out.max())) / n  # by way of the centroid
@@ -257,7 +259,7 @@ def _bound_reach(records: Floats, leaves: Leaves) -> Reach:
 
 
 def _assign_rest(records: Floats, labels: I64, k: int) -> Labels:
-    """Return labels (n,) after assigning the rest to one group or the nearest ones."""
+    """Return labels (n,) with remaining records in one group or the nearest ones."""
     rest = labels < 0
     if rest.sum() >= k:
         return np.where(rest, labels.max() + 1, labels)
@@ -275,7 +277,7 @@ TURNS = 1000  # places examined between two checks for Ctrl-C
 
 
 def find_places(records: Floats, path: I64) -> Places:
-    """Return the distinct records (places) of an ordering by nearest point next.
+    """Return the distinct records, in the order in which a path visits them.
 
     Duplicates, which are consecutive there, are one place.
     """
@@ -299,7 +301,7 @@ def find_places(records: Floats, path: I64) -> Places:
 
 
 def shorten_tour(places: Places, path: I64) -> I64:
-    """Return the ordering (n,) of a locally shortest closed tour.
+    """Return a record ordering (n,): a closed tour that no local move shortens.
 
     A change joins a place to one of its nearest: by 2-opt (two edges are replaced) or
     Or-opt (up to three places move elsewhere, in either direction).
@@ -323,7 +325,7 @@ def shorten_tour(places: Places, path: I64) -> I64:
 
 
 def _improve_tour(tour: Tour) -> bool:
-    """Examine all places, then changed ones; return whether the tour improved."""
+    """Shorten a tour by local moves at each record; return whether it got shorter."""
     from aggopt.partition import _mhm_kernels as kernels
 
     m = len(tour.order)
@@ -338,10 +340,12 @@ def _improve_tour(tour: Tour) -> bool:
 
 
 def _partition_by_mdav(records: Floats, k: int, progress: Progress) -> Labels:
+    """Return labels (n,) by MDAV."""
     return mdav_labels(records, k, progress=progress)
 
 
 def _partition_by_cbfs(records: Floats, k: int, progress: Progress) -> Labels:
+    """Return labels (n,) by CBFS."""
     return cbfs_labels(records, k, progress=progress)
 
 
@@ -367,7 +371,7 @@ def list_paths(
 def _iterate_paths(
     records: Floats, k: int, order: str, starts: int, progress: Progress
 ) -> Iterator[I64]:
-    """Yield the orderings by groups, by nearest point next, or by tours."""
+    """Yield record orderings (n,) by groups, nearest neighbours, or short tours."""
     if order in GROUPINGS:
         labels = GROUPINGS[order](records, k, progress_part(progress, 0.0, 0.5))
         yield from _iterate_npn(
@@ -381,7 +385,7 @@ def _iterate_paths(
 def _iterate_npn(
     records: Floats, labels: Labels, starts: int, progress: Progress
 ) -> Iterator[I64]:
-    """Yield orderings by nearest point next that visit each group as a whole."""
+    """Yield record orderings (n,) by nearest neighbour next, group after group."""
     leaves = build_boxes(records)
     groups = GroupMembers.by(labels)
     first = find_outermost(records, starts)
@@ -393,7 +397,7 @@ def _iterate_npn(
 def _make_path(
     leaves: Leaves, groups: GroupMembers, first: int, progress: Progress
 ) -> I64:
-    """Return the ordering by nearest point next that begins with record `first`."""
+    """Return a record ordering (n,) from `first` on, by nearest neighbour next."""
     from aggopt.partition import _mhm_kernels as kernels
 
     n = len(groups.group_of)
@@ -406,6 +410,7 @@ def _make_path(
 
 
 def _iterate_tours(records: Floats, npn: Iterator[I64]) -> Iterator[I64]:
+    """Yield record orderings (n,): each of `npn` as a closed tour, shortened."""
     first = next(npn)
     tour_places = find_places(records, first)
     yield shorten_tour(tour_places, first)

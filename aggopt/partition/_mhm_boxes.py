@@ -53,14 +53,14 @@ class GroupMembers(NamedTuple):
 
     @classmethod
     def by(cls, labels: Labels) -> "GroupMembers":
-        """Return the groups of labels (n,)."""
+        """Return the members of each group, by labels (n,)."""
         first = np.cumsum(np.bincount(labels))
         members = np.argsort(labels, kind="stable")
         return cls(labels.astype(np.int64), members, np.append(0, first))
 
 
 def build_boxes(records: Floats) -> Leaves:
-    """Return records (n, d), none visited, in boxes of a median split."""
+    """Return records (n, d) in boxes of near ones, all of them unvisited."""
     boxes = _split_in_boxes(records, np.arange(len(records)))
     sizes = np.array([len(box) for box in boxes])
     first = np.cumsum(sizes) - sizes
@@ -81,7 +81,7 @@ def build_boxes(records: Floats) -> Leaves:
 
 
 def reset_boxes(leaves: Leaves) -> Leaves:
-    """Return boxes with all records unvisited again."""
+    """Return the boxes with all records marked as unvisited."""
     return leaves._replace(
         waiting=np.bincount(leaves.box),
         low=np.minimum.reduceat(leaves.records, leaves.first, axis=1),
@@ -89,7 +89,7 @@ def reset_boxes(leaves: Leaves) -> Leaves:
 
 
 def _split_in_boxes(records: Floats, ids: I64) -> list[I64]:
-    """Return boxes of up to LEAF records, by median splits of the widest attribute."""
+    """Return the record numbers of each box, by median splits of widest attributes."""
     if len(ids) <= LEAF:
         return [ids]
     inside = records[ids]

@@ -26,7 +26,7 @@ from aggopt.partition._mhm_boxes import (
 
 @compiled
 def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) -> None:
-    """Take groups around the two farthest records, after `looks` looks at most.
+    """Make pairs of groups around two farthest records, by up to `looks` searches.
 
     A look finds the farthest record from one that may be one of the two.
     """
@@ -52,7 +52,7 @@ def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) ->
 def _take_nearest(
     leaves: Leaves, reach: Reach, labels: I64, point: Floats, near: I64
 ) -> None:
-    """Make a group of the unassigned records nearest to a point."""
+    """Make a group of the len(near) unassigned records nearest to a point."""
     fill_nearest(leaves, point, -1, near, np.empty(len(near)))
     group = labels.max() + 1
     for j in near:
@@ -63,7 +63,7 @@ def _take_nearest(
 
 @inner
 def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
-    """Set the peak of a box to the maximum over its unassigned records."""
+    """Set a box's bound on farthest distances to the maximum over its records."""
     reach.peaks[box] = -1.0
     first = leaves.first[box]
     for i in leaves.ids[first : first + leaves.waiting[box]]:
@@ -72,7 +72,7 @@ def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
 
 @inner
 def _find_outermost(leaves: Leaves, reach: Reach) -> int:
-    """Return the record whose bound on the farthest distance is largest."""
+    """Return the record with the largest bound on its farthest distance."""
     # among equally distant records, the one first in X
     peak = reach.peaks.max()
     best = -1
@@ -87,7 +87,7 @@ def _find_outermost(leaves: Leaves, reach: Reach) -> int:
 
 @inner
 def _find_farthest(leaves: Leaves, i: int) -> tuple[int, float]:
-    """Return the record farthest from record i, and its squared distance."""
+    """Return the unassigned record farthest from record i, and its squared distance."""
     point = _copy_record(leaves, i)
     _measure_far_corners(leaves, point)
     home = int(leaves.bounds.argmax())
@@ -102,7 +102,7 @@ def _find_farthest(leaves: Leaves, i: int) -> tuple[int, float]:
 def _search_box_for_last(
     leaves: Leaves, box: int, point: Floats, i: int, best: int, largest: float
 ) -> tuple[int, float]:
-    """Return the farthest record so far, including those of a box."""
+    """Return (record, squared distance) of the farthest so far, after one more box."""
     ids, distances = measure_waiting(leaves, box, point)
     for j in range(len(ids)):
         v = distances[j]
@@ -114,7 +114,7 @@ def _search_box_for_last(
 
 @inner
 def _measure_far_corners(leaves: Leaves, point: Floats) -> None:
-    """Set `bounds` to the squared distance of the far corner of each box."""
+    """Set each box's bound to its largest squared distance from a point."""
     bounds = leaves.bounds
     bounds[:] = 0.0
     for t in range(len(point)):
@@ -129,7 +129,7 @@ def _measure_far_corners(leaves: Leaves, point: Floats) -> None:
 
 @inner
 def _copy_record(leaves: Leaves, i: int) -> Floats:
-    """Return record i, (d,)."""
+    """Return a copy of the attributes of record i, (d,)."""
     return leaves.records[:, leaves.column[i]].copy()
 
 
@@ -137,7 +137,7 @@ def _copy_record(leaves: Leaves, i: int) -> Floats:
 def continue_path(
     leaves: Leaves, groups: GroupMembers, path: I64, done: int, stop: int
 ) -> None:
-    """Continue path[:done] to path[:stop]; path[0] is given."""
+    """Fill path[done:stop] with the records visited next, each the nearest."""
     if done == 0:
         mark_visited(leaves, path[0])
     for p in range(max(done, 1), stop):
@@ -149,7 +149,7 @@ def continue_path(
 def fill_nearest_of_each(
     leaves: Leaves, begin: int, stop: int, nearest: I64, distances: Floats
 ) -> None:
-    """Fill found[i] with the records nearest to record i, excluding itself."""
+    """Fill nearest[i] and distances[i] for records begin..stop-1, except themselves."""
     for i in range(begin, stop):
         point = leaves.records[:, leaves.column[i]].copy()
         fill_nearest(leaves, point, i, nearest[i], distances[i])
@@ -157,7 +157,7 @@ def fill_nearest_of_each(
 
 @inner
 def fill_nearest(leaves: Leaves, point: Floats, i: int, near: I64, far: Floats) -> None:
-    """Fill `near` with the waiting records nearest to the point, excluding i."""
+    """Fill `near` with the unvisited records nearest to a point, except i, in order."""
     near[:] = len(leaves.ids)
     far[:] = np.inf
     _measure_boxes(leaves, point)
@@ -181,7 +181,7 @@ def mark_visited(leaves: Leaves, i: int) -> None:
 
 @inner
 def measure_waiting(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
-    """Return the waiting records of a box, and their squared distances from a point."""
+    """Return a box's unvisited records, and their squared distances from a point."""
     first = leaves.first[box]
     count = leaves.waiting[box]
     distances = leaves.distances[:count]
@@ -197,7 +197,7 @@ def measure_waiting(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Float
 
 @inner
 def _find_next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
-    """Return the nearest waiting record of the group, else of all records."""
+    """Return the unvisited record nearest to record i, of its group if one is left."""
     point = leaves.records[:, leaves.column[i]].copy()
     best = -1
     lowest = np.inf
@@ -214,7 +214,7 @@ def _find_next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
 
 @inner
 def _find_nearest_waiting(leaves: Leaves, point: Floats) -> int:
-    """Return the waiting record nearest to a point."""
+    """Return the unvisited record nearest to a point."""
     _measure_boxes(leaves, point)
     home = int(leaves.bounds.argmin())
     best, lowest = _search_box(leaves, home, point, -1, np.inf)
@@ -228,7 +228,7 @@ def _find_nearest_waiting(leaves: Leaves, point: Floats) -> int:
 def _search_box(
     leaves: Leaves, box: int, point: Floats, best: int, lowest: float
 ) -> tuple[int, float]:
-    """Return the nearest record so far, including those of a box."""
+    """Return (record, squared distance) of the nearest so far, after one more box."""
     # among equally near records, the one first in X
     ids, distances = measure_waiting(leaves, box, point)
     for j in range(len(ids)):
@@ -243,7 +243,7 @@ def _search_box(
 def _gather_nearest(
     leaves: Leaves, box: int, point: Floats, i: int, near: I64, far: Floats
 ) -> None:
-    """Insert the records of a box into the ascending list of the nearest so far."""
+    """Insert a box's unvisited records into the sorted list `near` of the nearest."""
     ids, distances = measure_waiting(leaves, box, point)
     for c in range(len(ids)):
         v = distances[c]
@@ -261,7 +261,7 @@ def _gather_nearest(
 
 @inner
 def _measure_boxes(leaves: Leaves, point: Floats) -> None:
-    """Set `bounds` to the squared distance of a point from each box."""
+    """Set each box's bound to its least squared distance from a point."""
     bounds = leaves.bounds
     bounds[:] = 0.0
     for t in range(len(point)):
@@ -275,7 +275,7 @@ def _measure_boxes(leaves: Leaves, point: Floats) -> None:
 
 @inner
 def _measure_column(leaves: Leaves, column: int, point: Floats) -> float:
-    """Return the squared distance of a column from a point."""
+    """Return the squared distance from the record in a column to a point."""
     total = 0.0
     for t in range(len(point)):
         gap = leaves.records[t, column] - point[t]
@@ -292,7 +292,7 @@ def _is_waiting(leaves: Leaves, i: int) -> bool:
 
 @inner
 def _swap_columns(leaves: Leaves, a: int, b: int) -> None:
-    """Exchange two columns."""
+    """Exchange the records in two columns."""
     i = leaves.ids[a]
     j = leaves.ids[b]
     leaves.ids[a] = j
@@ -309,7 +309,7 @@ LONGEST = 3  # places that Or-opt moves at once
 
 @compiled
 def shorten_path(tour: Tour, turns: int) -> None:
-    """Examine up to `turns` queued places, until no move shortens the tour."""
+    """Try moves at up to `turns` queued places of a tour, while they shorten it."""
     for _ in range(turns):
         if tour.counts[TAKEN] == tour.counts[QUEUED]:
             return
@@ -322,7 +322,7 @@ def shorten_path(tour: Tour, turns: int) -> None:
 
 @inner
 def _reconnect(tour: Tour, a: int, way: int) -> bool:
-    """Make a 2-opt move at place a that shortens the tour; return whether one did."""
+    """Make a 2-opt move at place a if it shortens the tour; return whether it does."""
     # 2-opt: edges a-b and c-e become a-c and b-e
     b = _get_next(tour, a, way)
     out = _measure_edge(tour, a, b)
@@ -341,7 +341,7 @@ def _reconnect(tour: Tour, a: int, way: int) -> bool:
 
 @inner
 def _move_stretch(tour: Tour, a: int) -> bool:
-    """Make an Or-opt move of up to LONGEST places from a on; return whether one did."""
+    """Make an Or-opt move of places from a on if it pays; return whether it does."""
     # Or-opt: the stretch a..z moves between c and f, with a next to c
     for way in (1, -1):
         z = a
@@ -355,7 +355,7 @@ def _move_stretch(tour: Tour, a: int) -> bool:
 
 @inner
 def _move_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
-    """Move the stretch a..z next to a near place of a; return whether it pays."""
+    """Move the stretch a..z of a tour next to a near place; return whether it pays."""
     p = _get_next(tour, a, -way)
     q = _get_next(tour, z, way)
     out = _measure_edge(tour, p, a) + _measure_edge(tour, z, q)
@@ -382,7 +382,7 @@ def _move_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
 def _insert_stretch(
     tour: Tour, stretch: tuple[int, int, int, int], c: int, f: int, side: int
 ) -> None:
-    """Move the stretch a..z, between p and q, to between c and f."""
+    """Move a tour's stretch a..z, between p and q, to between c and f."""
     p, a, z, q = stretch
     if side < 0:  # p a..z q..f c  becomes  p q..f z..a c
         _exchange_edges(tour, p, a, f, c)
@@ -396,7 +396,7 @@ def _insert_stretch(
 
 @inner
 def _exchange_edges(tour: Tour, a: int, b: int, c: int, e: int) -> None:
-    """Replace edges a-b and c-e by a-c and b-e, and queue their ends."""
+    """Replace a tour's edges a-b and c-e by a-c and b-e, and queue their ends."""
     # b follows a and e follows c, one way or the other: turn b..c round
     if _get_next(tour, a, 1) == b:
         _reverse(tour, tour.rank[b], tour.rank[c])
@@ -408,7 +408,7 @@ def _exchange_edges(tour: Tour, a: int, b: int, c: int, e: int) -> None:
 
 @inner
 def _reverse(tour: Tour, start: int, stop: int) -> None:
-    """Reverse the tour between two ranks."""
+    """Reverse a tour between two positions, or all the rest if that is shorter."""
     # or reverse the rest of the tour, if that is shorter
     n = len(tour.order)
     size = (stop - start) % n + 1
@@ -427,19 +427,19 @@ def _reverse(tour: Tour, start: int, stop: int) -> None:
 
 @inner
 def _get_next(tour: Tour, i: int, way: int) -> int:
-    """Return the place that follows i."""
+    """Return the place after i in a tour, or before i if `way` is -1."""
     return int(tour.order[(tour.rank[i] + way) % len(tour.order)])
 
 
 @inner
 def _is_in_stretch(tour: Tour, a: int, i: int, way: int, size: int) -> bool:
-    """Whether place i is one of the `size` places from a on."""
+    """Whether place i is one of the `size` places of a tour from a on."""
     return bool((way * (tour.rank[i] - tour.rank[a])) % len(tour.order) < size)
 
 
 @inner
 def _measure_edge(tour: Tour, i: int, j: int) -> float:
-    """Return the distance of two places."""
+    """Return the distance of two places (distinct records) of a tour."""
     total = 0.0
     for t in range(tour.records.shape[1]):
         gap = tour.records[i, t] - tour.records[j, t]
@@ -449,7 +449,7 @@ def _measure_edge(tour: Tour, i: int, j: int) -> float:
 
 @inner
 def _take_place(tour: Tour) -> int:
-    """Return the first queued place."""
+    """Remove the first place from a tour's queue, and return it."""
     n = len(tour.order)
     i = int(tour.queue[tour.counts[TAKEN] % n])
     tour.counts[TAKEN] += 1
@@ -459,7 +459,7 @@ def _take_place(tour: Tour) -> int:
 
 @inner
 def _queue_place(tour: Tour, i: int) -> None:
-    """Queue a place, unless it is queued."""
+    """Append a place to a tour's queue, unless it is queued already."""
     if tour.queued[i]:
         return
     tour.queued[i] = True

@@ -21,7 +21,7 @@ NOTHING = 1e-9  # share of an attribute's spread that may be rounding
 def projection(
     X: npt.ArrayLike, k: int, *, axis: str = "pca", scale: str = "z"
 ) -> Partition:
-    """Return the optimal split of the records ordered along an axis.
+    """Return groups: the records ordered along an axis, split optimally.
 
     Among all splits of that ordering into groups of k to 2k - 1 consecutive records,
     the result has minimum SSE over all attributes.
@@ -96,6 +96,7 @@ def projection(
 
 
 def _split_along_axis(records: Floats, k: int, axis: str, scale: str) -> Labels:
+    """Return labels (n,): the optimal split of the records along an axis."""
     if len(records) < 2 * k:
         return np.zeros(len(records), np.intp)
     records, _ = scale_to_unit(records)
@@ -105,16 +106,19 @@ def _split_along_axis(records: Floats, k: int, axis: str, scale: str) -> Labels:
 
 
 def _project_on_pca(records: Floats, scale: str) -> Floats:
+    """Return the records' first principal component scores, (n,)."""
     gaps = records - records.mean(axis=0)
     return _project_on_axis(gaps, _find_first_component(gaps))
 
 
 def _project_on_sum(records: Floats, scale: str) -> Floats:
+    """Return each record's sum of deviations from the means, (n,)."""
     gaps = records - records.mean(axis=0)
     return _project_on_axis(gaps, np.ones(gaps.shape[1]))
 
 
 def _project_on_robust_pca(records: Floats, scale: str) -> Floats:
+    """Return scores of a robust principal component (spherical PCA), (n,)."""
     gaps = records - np.median(records, axis=0)
     if scale == "z":
         gaps /= _compute_deviations(np.abs(gaps))
@@ -130,7 +134,7 @@ AXES = {
 
 
 def _compute_deviations(gaps: Floats) -> Floats:
-    """Return the median of each attribute's gaps, else their mean, else 1."""
+    """Return each attribute's median absolute deviation, else the mean one, else 1."""
     median = np.median(gaps, axis=0)
     mean = gaps.mean(axis=0)
     some = np.where(mean > 0, mean, 1.0)
@@ -138,17 +142,20 @@ def _compute_deviations(gaps: Floats) -> Floats:
 
 
 def _normalise_gaps(gaps: Floats) -> Floats:
+    """Return deviations (n, d) divided by their lengths; 0 stays 0."""
     distances = np.sqrt((gaps**2).sum(axis=1, keepdims=True))
     return np.asarray(gaps / np.where(distances > 0, distances, 1.0))
 
 
 def _find_first_component(gaps: Floats) -> Floats:
+    """Return the first principal axis of deviations (n, d), its largest entry > 0."""
     component = np.linalg.eigh(gaps.T @ gaps)[1][:, -1]
     longest = component[np.abs(component).argmax()]
     return np.asarray(component * np.sign(longest))
 
 
 def _project_on_axis(gaps: Floats, axis: Floats) -> Floats:
+    """Return the inner products of deviations (n, d) with an axis, (n,)."""
     # attribute by attribute: equal records keep equal projections
     total = np.zeros(len(gaps))
     for t, weight in enumerate(axis):

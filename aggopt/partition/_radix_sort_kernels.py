@@ -31,7 +31,7 @@ class RadixWorkspace(NamedTuple):
 
 
 def sort_values(x: Floats) -> tuple[Floats, AnyInt]:
-    """Return x (n,) sorted, and original positions; equal values keep their order."""
+    """Return values x (n,) sorted, and their original positions; the sort is stable."""
     n = len(x)
     kind = np.uint32 if n < 2**32 else np.uint64
     keys: U64 = np.empty(n, dtype=np.uint64)
@@ -44,14 +44,14 @@ def sort_values(x: Floats) -> tuple[Floats, AnyInt]:
 
 @compiled
 def restore_order(labels: AnyInt, order: AnyInt, back: Labels) -> None:
-    """Write labels (n,) of sorted values in the original order of the values."""
+    """Write labels (n,) of sorted values to `back`, in the values' original order."""
     for i in range(len(labels)):
         back[order[i]] = labels[i]
 
 
 @compiled
 def _sort(x: Floats, workspace: RadixWorkspace) -> bool:
-    """Sort the values; return whether the result is in the spare arrays."""
+    """Sort values in the workspace; return whether the spare arrays hold the result."""
     varying = _make_keys(x, workspace.keys)
     # sign, exponent and log2(n) more digits distinguish nearly all values
     enough = int(np.ceil((12 + np.log2(len(x))) / 8))
@@ -66,7 +66,7 @@ def _sort(x: Floats, workspace: RadixWorkspace) -> bool:
 
 @inner
 def _make_keys(x: Floats, keys: U64) -> list[int]:
-    """Make keys, whole numbers in the order of the values; return the digits that vary.
+    """Write integer keys in the values' order; return the digits that vary.
 
     0.0 and -0.0 get the same key.
     """
@@ -81,14 +81,14 @@ def _make_keys(x: Floats, keys: U64) -> list[int]:
 
 @inner
 def _restore_values(keys: U64) -> None:
-    """Turn sorted keys back into the bits of values."""
+    """Turn sorted keys back into the bits of floats, in place."""
     for i in range(len(keys)):
         keys[i] = keys[i] ^ SIGN if keys[i] & SIGN else ~keys[i]
 
 
 @inner
 def _sort_by_digits(workspace: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
-    """Sort keys by these digits, least first; return the workspace with the result."""
+    """Sort keys by digits, the lowest first; return the workspace with the result."""
     counts = np.zeros((len(digits), 256), np.int64)
     for key in workspace.keys:
         for d in range(len(digits)):
@@ -103,7 +103,7 @@ def _sort_by_digits(workspace: RadixWorkspace, digits: list[int]) -> RadixWorksp
 
 @inner
 def _sort_by_digit(workspace: RadixWorkspace, shift: np.uint64, counts: I64) -> None:
-    """Distribute keys by one digit; keys with an equal digit keep their order."""
+    """Write keys to the spare arrays by one digit; equal digits keep their order."""
     place = np.cumsum(counts) - counts
     for i in range(len(workspace.keys)):
         key = workspace.keys[i]
@@ -116,7 +116,7 @@ def _sort_by_digit(workspace: RadixWorkspace, shift: np.uint64, counts: I64) -> 
 
 @inner
 def _finish_sorting(keys: U64, order: AnyInt) -> bool:
-    """Move keys out of order after the leading digits; return whether it finished."""
+    """Sort keys by insertion if few moves suffice; return whether they did."""
     moves = 0
     for i in range(1, len(keys)):
         if keys[i - 1] <= keys[i]:

@@ -101,6 +101,7 @@ def recommend(
 
 
 def _require_distinct(distinct: int | None, n: int) -> None:
+    """Raise a JobError unless the number of distinct records is from 1 to n."""
     if distinct is not None and not (is_whole_number(distinct) and 1 <= distinct <= n):
         raise JobError(
             f"distinct = {distinct!r}, of {n} records.",
@@ -109,7 +110,7 @@ def _require_distinct(distinct: int | None, n: int) -> None:
 
 
 def _describe_copies(n: int, k: int, distinct: int | None) -> str:
-    """Return a warning that MDAV separates equal records, or "" if few are equal."""
+    """Return a text on equal records that MDAV separates, "" if few are equal."""
     if distinct is None or distinct * k > n:
         return ""
     return (
@@ -119,7 +120,7 @@ def _describe_copies(n: int, k: int, distinct: int | None) -> str:
 
 
 def _choose_method(n: int, k: int, seconds: float | None) -> tuple[str, str]:
-    """Return the method for several attributes, with the reason."""
+    """Return the name of the method for several attributes, and the reason."""
     patient = seconds is not None and seconds >= PATIENCE
     if n <= PROVABLE and k <= PRICED and patient:
         return "optimal", (

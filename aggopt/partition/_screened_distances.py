@@ -45,7 +45,7 @@ class Screen(NamedTuple):
 
 
 def create_screen(d: int, n: int) -> Screen:
-    """Return an empty filter for n points of d attributes."""
+    """Return an empty distance filter for n points of d attributes."""
     rows = -(-d // ROWS) * ROWS
     blocks = -(-n // BLOCK)
     coordinates = np.zeros((rows, blocks * BLOCK), np.float32)

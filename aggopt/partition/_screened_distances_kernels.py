@@ -19,7 +19,7 @@ INFINITE = np.int32(0x7F800000)  # the bits of inf; those of numbers >= 0 ascend
 
 @inner
 def fill_screen(screen: Screen, records: Floats, count: int) -> None:
-    """Put the first columns of records (d, n) into the filter, and nothing else."""
+    """Put the first `count` columns of records (d, n) into the distance filter."""
     coordinates = screen.coordinates
     for t in range(len(records)):
         copy_into(coordinates[t, :count], records[t, :count])
@@ -29,7 +29,7 @@ def fill_screen(screen: Screen, records: Floats, count: int) -> None:
 
 @inner
 def measure_screen(screen: Screen, count: int) -> None:
-    """Set `near` of the first points, and the bounds of their blocks."""
+    """Compute approximate distances of the first `count` points, and blocks' bounds."""
     coordinates = screen.coordinates
     point = np.zeros(len(screen.coordinates), np.float32)
     for t in range(len(screen.point)):
@@ -59,7 +59,7 @@ def measure_screen(screen: Screen, count: int) -> None:
 
 @inner
 def _bound(screen: Screen, blocks: int) -> None:
-    """Set the lowest and the largest screened distance of each block."""
+    """Set the lowest and the largest approximate distance of each block of points."""
     bits = screen.near.view(np.int32)
     low = screen.low.view(np.int32)
     high = screen.high.view(np.int32)
@@ -79,7 +79,7 @@ def _bound(screen: Screen, blocks: int) -> None:
 def find_next(
     screen: Screen, at: int, end: int, low: np.float32, high: np.float32
 ) -> int:
-    """Return the first column of at..end-1 with `near` in low..high, or the end."""
+    """Return the first column of at..end-1 with a distance in low..high, or `end`."""
     near = screen.near
     result = end
     while at < result:
@@ -99,7 +99,7 @@ def find_next(
 
 @inlined
 def _has_candidate(near: F32, start: int, low: np.float32, high: np.float32) -> bool:
-    """Whether any distance of a part of a block is within bounds."""
+    """Whether any of a few approximate distances from `start` on is within bounds."""
     some = near[start : start + PART]
     hits = 0
     for j in range(PART):
@@ -109,7 +109,7 @@ def _has_candidate(near: F32, start: int, low: np.float32, high: np.float32) -> 
 
 @inlined
 def measure_exactly(screen: Screen, records: Floats, column: int) -> float:
-    """Return the squared distance of a column of records (d, n), times factor^2."""
+    """Return the squared distance of a record, times factor^2, in double precision."""
     total = 0.0
     factor = screen.factor[0]
     for t in range(len(records)):
@@ -120,7 +120,7 @@ def measure_exactly(screen: Screen, records: Floats, column: int) -> float:
 
 @inlined
 def compute_upper_limit(screen: Screen, distance: float) -> np.float32:
-    """Return the largest `near` of a point within an exact distance."""
+    """Return the largest approximate distance that a point within `distance` has."""
     rows = len(screen.coordinates)
     root = np.sqrt(distance) / screen.factor[0]
     root = root * (1.0 + (rows + 8) * LOSS) + np.sqrt(rows) * LOSS
@@ -129,7 +129,7 @@ def compute_upper_limit(screen: Screen, distance: float) -> np.float32:
 
 @inlined
 def compute_lower_limit(screen: Screen, distance: float) -> np.float32:
-    """Return the smallest `near` of a point beyond an exact distance."""
+    """Return the least approximate distance that a point beyond `distance` has."""
     rows = len(screen.coordinates)
     root = np.sqrt(distance) / screen.factor[0]
     root = max(root * (1.0 - (rows + 8) * LOSS) - np.sqrt(rows) * LOSS, 0.0)

@@ -14,7 +14,7 @@ BLOCK = 64  # columns that are tested at once: most blocks contain no candidate
 
 @inner
 def find_outermost_free(candidates: SortedPool) -> int:
-    """Return the free column farthest from the centroid of all free columns."""
+    """Return the column of the unassigned record farthest from their centroid."""
     pool = candidates.pool
     total = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
     kernels.measure_columns(pool, float(candidates.free[0]), total)
@@ -23,7 +23,7 @@ def find_outermost_free(candidates: SortedPool) -> int:
 
 @inner
 def measure_free_columns(candidates: SortedPool, column: int) -> None:
-    """Set the distances of the free columns from one free column."""
+    """Set the distances of unassigned records from the one in `column`."""
     kernels.measure_columns(
         candidates.pool, 1.0, candidates.pool.records[:, column].copy()
     )
@@ -31,7 +31,7 @@ def measure_free_columns(candidates: SortedPool, column: int) -> None:
 
 @inner
 def find_farthest_free(candidates: SortedPool) -> int:
-    """Return the farthest free column; among equals, the one first in X."""
+    """Return the column of the farthest unassigned record, the first in X of equals."""
     best = -1
     far = -1.0
     pool = candidates.pool
@@ -51,7 +51,7 @@ def find_farthest_free(candidates: SortedPool) -> int:
 
 @inner
 def assign_column(candidates: SortedPool, column: int) -> None:
-    """Assign a free column to the group under construction."""
+    """Assign the record in a column to the group under construction."""
     pool = candidates.pool
     pool.labels[pool.ids[column]] = pool.counts[GROUPS]
     pool.distances[column] = np.inf
@@ -63,14 +63,14 @@ def assign_column(candidates: SortedPool, column: int) -> None:
 
 @inner
 def close_group(candidates: SortedPool) -> None:
-    """Complete a group, and drop the taken columns if they have become many."""
+    """Complete a group; compact the arrays if many records are assigned."""
     candidates.pool.counts[GROUPS] += 1
     drop_taken(candidates)
 
 
 @inner
 def drop_taken(candidates: SortedPool) -> bool:
-    """Drop the taken columns if they have become many; return whether they had."""
+    """Remove assigned records from the arrays if they are many; return whether so."""
     if candidates.free[0] >= KEEP * candidates.pool.counts[UNASSIGNED]:
         return False
     pool = candidates.pool
@@ -95,7 +95,7 @@ def drop_taken(candidates: SortedPool) -> bool:
 
 @compiled
 def take_stratum_groups(candidates: SortedPool, sizes: I64, turns: int) -> None:
-    """Take two groups a turn, with about one record per stratum; `sizes` are theirs."""
+    """Make two groups per turn, with a record of each stratum and an extra if due."""
     for _ in range(turns):
         if candidates.free[0] == 0:
             return
@@ -106,7 +106,7 @@ def take_stratum_groups(candidates: SortedPool, sizes: I64, turns: int) -> None:
 
 @inner
 def _take_group(candidates: SortedPool, sizes: I64, seed: int) -> None:
-    """Make a group of the nearest of each stratum, and one more of a larger stratum."""
+    """Make a group of each stratum's record nearest to `seed`, and an extra if due."""
     measure_free_columns(candidates, seed)
     extra = False
     for stratum in range(len(sizes)):
@@ -119,7 +119,7 @@ def _take_group(candidates: SortedPool, sizes: I64, seed: int) -> None:
 
 @inner
 def _take_nearest(candidates: SortedPool, sizes: I64, stratum: int) -> None:
-    """Assign the nearest record of a stratum."""
+    """Assign the nearest unassigned record of a stratum to the group."""
     # within a stratum columns have their order in X: the first of equals wins
     distances = candidates.pool.distances
     best = candidates.first[stratum]

@@ -45,7 +45,7 @@ BLOCK = 512  # distances that stay in the nearest cache while they are summed
 
 @compiled
 def sum_records(pool: Pool) -> None:
-    """Add all records to the sums."""
+    """Add all records of a pool to its sums of unassigned records."""
     for column in range(len(pool.ids)):
         add_to_sums(pool, column, 1)
 
@@ -54,7 +54,7 @@ def sum_records(pool: Pool) -> None:
 def take_groups_in_turns(
     pool: Pool, k: int, paired: bool, enough: int, turns: int
 ) -> None:
-    """Take groups of k for `turns` turns, while `enough` records have none."""
+    """Make groups of k for `turns` turns, while `enough` records are unassigned."""
     nearest = np.empty(k, np.int64)
     for _ in range(turns):
         if pool.counts[UNASSIGNED] < enough:
@@ -71,21 +71,21 @@ def take_groups_in_turns(
 
 @compiled
 def measure_from_centroid(pool: Pool) -> None:
-    """Measure from the centroid of the m records without a group, in units of 1 / m."""
+    """Set distances from the centroid of the m unassigned records, times m^2."""
     # m times the distance: integers stay integers, so that ties remain ties
     measure_columns(pool, float(pool.counts[UNASSIGNED]), sum_unassigned(pool))
 
 
 @inner
 def sum_unassigned(pool: Pool) -> Floats:
-    """Return the sum of the m records without a group, (d,)."""
+    """Return the sum of the unassigned records, (d,)."""
     sums: Floats = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
     return sums
 
 
 @inner
 def measure_columns(pool: Pool, factor: float, point: Floats) -> None:
-    """Set distances[j] = sum_t (factor records[t, j] - point[t])^2."""
+    """Set squared distances of `factor` times each unassigned record from a point."""
     m = pool.counts[UNASSIGNED]
     for start in range(0, m, BLOCK):
         stop = min(start + BLOCK, m)
@@ -101,7 +101,7 @@ def measure_columns(pool: Pool, factor: float, point: Floats) -> None:
 
 @inner
 def find_farthest(pool: Pool) -> int:
-    """Return the farthest column; among equals, the one whose record is first in X."""
+    """Return the column of the farthest unassigned record, the first in X of equals."""
     best = 0
     far = pool.distances[0]
     best_id = pool.ids[0]
@@ -116,7 +116,7 @@ def find_farthest(pool: Pool) -> int:
 
 @inner
 def take_nearest(pool: Pool, nearest: I64) -> None:
-    """Make a group of the len(nearest) nearest columns."""
+    """Make a group of the len(nearest) nearest unassigned records."""
     fill_heap(pool, nearest)
     group = pool.counts[GROUPS]
     left = pool.counts[UNASSIGNED] - len(nearest)
@@ -135,7 +135,7 @@ def take_nearest(pool: Pool, nearest: I64) -> None:
 
 @inner
 def fill_heap(pool: Pool, heap: I64) -> None:
-    """Fill a heap with the nearest columns, the farthest of them on top."""
+    """Fill a heap with the columns of the nearest records, the farthest on top."""
     k = len(heap)
     for j in range(k):
         heap[j] = j
@@ -151,7 +151,7 @@ def fill_heap(pool: Pool, heap: I64) -> None:
 
 @inner
 def _sift_down(pool: Pool, heap: I64, top: int) -> None:
-    """Restore the heap below its entry `top`."""
+    """Restore the order of a heap of columns below its entry `top`."""
     while 2 * top + 1 < len(heap):
         child = 2 * top + 1
         if child + 1 < len(heap) and is_nearer(pool, heap[child], heap[child + 1]):
@@ -164,7 +164,7 @@ def _sift_down(pool: Pool, heap: I64, top: int) -> None:
 
 @inner
 def is_nearer(pool: Pool, a: int, b: int) -> bool:
-    """Whether column a is nearer than b; among equals, whether a is first in X."""
+    """Whether the record in column a is nearer than in b, or equal and first in X."""
     if pool.distances[a] == pool.distances[b]:
         return bool(pool.ids[a] < pool.ids[b])
     return bool(pool.distances[a] < pool.distances[b])
@@ -172,7 +172,7 @@ def is_nearer(pool: Pool, a: int, b: int) -> bool:
 
 @inner
 def swap(pool: Pool, a: int, b: int) -> None:
-    """Exchange two columns, but not their distances."""
+    """Exchange the records in two columns, but not their distances."""
     pool.ids[a], pool.ids[b] = pool.ids[b], pool.ids[a]
     for t in range(len(pool.records)):
         row = pool.records[t]
@@ -181,14 +181,14 @@ def swap(pool: Pool, a: int, b: int) -> None:
 
 @inner
 def add_to_sums(pool: Pool, column: int, sign: int) -> None:
-    """Add a column to the sums, or subtract it if `sign` is -1."""
+    """Add the record in a column to the pool's sums; subtract it if `sign` is -1."""
     for t in range(len(pool.records)):
         add_entry(pool, t, pool.records[t, column], sign)
 
 
 @inner
 def add_entry(pool: Pool, t: int, entry: float, sign: int) -> None:
-    """Add an entry of attribute t to its sum, or subtract it if `sign` is -1."""
+    """Add a value of attribute t to the pool's sum; subtract it if `sign` is -1."""
     x = entry * pool.unit
     rounded = np.rint(x)
     pool.sums[0, t] += sign * np.int64(rounded)
@@ -206,7 +206,7 @@ def take_groups_from_tree(
     enough: int,
     max_entries: int,
 ) -> int:
-    """Take groups of k while `enough` records have none, until `most` entries are read.
+    """Make groups of k, by searches in a tree, until `max_entries` values are read.
 
     Return the number of entries that a plain scan would have read; `workspace.read`
     counts the entries read.
@@ -232,7 +232,7 @@ def take_groups_from_tree(
 
 @inner
 def _find_opposite(tree: Tree, pivots: Pivots, r: int, workspace: Workspace) -> int:
-    """Return the place of the record farthest from the record at place r."""
+    """Return the place in the tree of the record farthest from the one at place r."""
     point = record(tree, r)
     return int(
         find_farthest_in_tree(
@@ -245,7 +245,7 @@ def _find_opposite(tree: Tree, pivots: Pivots, r: int, workspace: Workspace) -> 
 def _find_outermost(
     pool: Pool, tree: Tree, pivots: Pivots, workspace: Workspace
 ) -> int:
-    """Return the place of the record farthest from the centroid.
+    """Return the place in the tree of the record farthest from the centroid.
 
     As the centroid moves away from its pivot, more entries have to be read. Once these
     add up to all entries, the pivot is computed again, which reads them once.
@@ -272,7 +272,7 @@ def _find_outermost(
 
 @inner
 def record(tree: Tree, place: int) -> Floats:
-    """Return the record at a place, (d,)."""
+    """Return a copy of the record at a place in the tree, (d,)."""
     return tree.records[place // LEAF, :, place % LEAF].copy()
 
 
@@ -280,7 +280,7 @@ def record(tree: Tree, place: int) -> Floats:
 def _take_nearest(
     pool: Pool, tree: Tree, leaf: int, point: Floats, workspace: Workspace
 ) -> None:
-    """Make a group of the records nearest to a point in or removed from `leaf`."""
+    """Make a group of the unassigned records nearest to a point near a leaf."""
     find_nearest_from(tree, leaf, point, workspace)
     sort_in_place(workspace.place)
     for place in workspace.place[::-1]:  # what moves is not of the group
@@ -291,7 +291,7 @@ def _take_nearest(
 
 @inner
 def _remove(pool: Pool, tree: Tree, place: int) -> None:
-    """Assign a record to the current group; the last of its leaf takes its place."""
+    """Assign the record at a place to the current group; remove it from the tree."""
     leaf = place // LEAF
     j = place % LEAF
     last = tree.waiting[leaf] - 1
@@ -315,7 +315,7 @@ NEAR = 0.4  # share of the distance from the centre within which a pivot serves
 
 @inner
 def create_pivot(tree: Tree, pivots: Pivots, pivot: int, point: Floats) -> None:
-    """Make a point a pivot: measure all boxes from it."""
+    """Make a point a reference point: bound the distances of all boxes from it."""
     copy_into(pivots.points[:, pivot], point)
     pivots.radius[pivot] = -np.inf
     slope = np.empty(ROWS, np.float32)
@@ -334,7 +334,7 @@ def create_pivot(tree: Tree, pivots: Pivots, pivot: int, point: Floats) -> None:
 
 @inlined
 def compute_pivot_slope(tree: Tree, pivots: Pivots, pivot: int, slope: F32) -> float:
-    """Set the coefficient of each row in a distance from a pivot; return the rest."""
+    """Set each axis's coefficient in distances from a pivot; return their constant."""
     projections = np.empty(ROWS)
     square = project_vector(
         tree, pivots.points[:, pivot] - tree.axes.origin, projections
@@ -367,7 +367,7 @@ def compute_radius(tree: Tree, leaf: int, slope: F32, more: float) -> np.float32
 
 @inlined
 def update_radius(tree: Tree, pivots: Pivots, pivot: int, node: int) -> None:
-    """Set the radius of a branch other than the root to the largest of its boxes."""
+    """Set a branch's bound on distances from a pivot to the largest of its boxes."""
     branch, b = divmod(node - 1, BRANCHING)
     largest = np.float32(-np.inf)
     for c in range(BRANCHING):
@@ -377,7 +377,7 @@ def update_radius(tree: Tree, pivots: Pivots, pivot: int, node: int) -> None:
 
 @inner
 def find_pivot(tree: Tree, pivots: Pivots, point: Floats) -> int:
-    """Return a pivot near a point on the rim; make the point one if none is near."""
+    """Return a reference point (pivot) near a point; make the point one if none is."""
     count = pivots.number[0]
     gaps = pivots.gaps
     gaps[:count] = 0.0
@@ -412,7 +412,7 @@ def find_farthest_in_tree(
     point: Floats,
     workspace: Workspace,
 ) -> int:
-    """Return the place of the record with most sum_t (factor x[t] - point[t])^2.
+    """Return the place of the record x with the largest |factor x - point|.
 
     Any pivot gives the result; one near point / factor gives it faster.
     """
@@ -466,7 +466,7 @@ def find_farthest_in_tree(
 
 @inlined
 def _compute_slope(tree: Tree, q: Floats, start: Floats, slope: F32) -> float:
-    """Set the coefficient of each row on the way to q; return the constant term."""
+    """Set each axis's coefficient in bounds on distances from q; return the rest."""
     way = q - start
     off = start - tree.axes.origin
     projections = np.empty(ROWS)
@@ -487,7 +487,7 @@ def _compute_slope(tree: Tree, q: Floats, start: Floats, slope: F32) -> float:
 
 @inlined
 def _round_down(bound: float) -> np.float32:
-    """Return a number in single precision that is less than the bound."""
+    """Return a single-precision number below the bound."""
     return np.float32(bound - abs(bound) / 2**23 - TINY)
 
 
@@ -500,7 +500,7 @@ def _select_boxes(
     threshold: np.float32,
     workspace: Workspace,
 ) -> int:
-    """Return the boxes of a branch whose bound may be `least` or more, as bits."""
+    """Return, as bits, which boxes of a branch have a distance bound >= threshold."""
     sides = tree.sides
     slope = workspace.slope
     corner = workspace.corner
@@ -518,7 +518,7 @@ def _select_boxes(
 def _select_records(
     tree: Tree, leaf: int, threshold: np.float32, workspace: Workspace
 ) -> int:
-    """Return the records of a leaf whose bound is `least` or more, as bits."""
+    """Return, as bits, which records of a leaf have a distance bound >= threshold."""
     projections = tree.projections
     slope = workspace.coefficients
     hits = np.int32(0)

@@ -19,7 +19,7 @@ from aggopt.partition.shared.scaling import scale_to_unit
 
 
 def create_pool(records: Floats) -> Pool:
-    """Return a pool in which no record of (n, d) has a group."""
+    """Return the records (n, d) as a pool, all of them unassigned."""
     from aggopt.partition import _unassigned_kernels as kernels
 
     n, d = records.shape
@@ -39,7 +39,7 @@ def create_pool(records: Floats) -> Pool:
 def take_groups(
     pool: Pool, k: int, *, paired: bool, enough: int, progress: Progress | None
 ) -> None:
-    """Take groups of k, a turn at a time, while `enough` records have none.
+    """Make groups of k, a turn at a time, while `enough` records are unassigned.
 
     A turn takes a group around the record r farthest from the centroid of the records
     without a group.  If `paired`, it then takes another around the record that was
@@ -52,7 +52,7 @@ def take_groups(
 
 
 def scan(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> None:
-    """Take groups as `take_groups` does, by plain scans of records without a group."""
+    """Make groups as `take_groups` does, by comparison of all unassigned records."""
     from aggopt.partition import _unassigned_kernels as kernels
 
     while pool.remaining >= enough:
@@ -62,13 +62,13 @@ def scan(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> 
 
 
 def close_with_one_group(pool: Pool) -> None:
-    """Make one group of all records without a group; at least one must remain."""
+    """Make one group of all unassigned records; at least one must remain."""
     pool.labels[pool.ids[: pool.remaining]] = pool.counts[GROUPS]
     pool.counts[:] = 0, pool.counts[GROUPS] + 1
 
 
 def assign_to_nearest_groups(pool: Pool) -> None:
-    """Assign each record without a group to the group whose centroid is nearest.
+    """Assign each unassigned record to the group whose centroid is nearest.
 
     The centroids are those of the groups before any record is added. Among equally near
     centroids, the group that was made first is chosen.
@@ -115,7 +115,7 @@ TRIAL = 20  # times all entries: read before a tree is judged
 def take_groups_by_tree(
     pool: Pool, k: int, *, paired: bool, enough: int, report: Progress
 ) -> None:
-    """Take groups of k while `enough` records have none and a tree may pay.
+    """Make groups of k with searches in a tree, while these are faster than scans.
 
     The groups are those of plain scans; see `pool.take_groups`.
     """
@@ -130,7 +130,7 @@ def take_groups_by_tree(
 def _take_from_tree(
     pool: Pool, k: int, paired: bool, enough: int, report: Progress
 ) -> bool:
-    """Take groups from one tree; return whether it paid until its end."""
+    """Make groups with searches in one tree; return whether it stayed faster."""
     from aggopt.partition import _unassigned_kernels as kernels
     from aggopt.partition._box_tree import create_pivots, create_workspace
     from aggopt.partition._box_tree_kernels import build_tree
@@ -152,7 +152,7 @@ def _take_from_tree(
 
 
 def _move_unassigned_first(pool: Pool) -> None:
-    """Move the columns without a group to the front."""
+    """Move the columns of unassigned records to the front."""
     order = np.argsort(pool.labels[pool.ids] >= 0, kind="stable")
     pool.ids[:] = pool.ids[order]
     for row in pool.records:
@@ -190,12 +190,12 @@ class SortedPool(NamedTuple):
 
     @property
     def remaining(self) -> int:
-        """Number of records without a group."""
+        """Number of unassigned records."""
         return int(self.free[0])
 
     @property
     def done(self) -> float:
-        """Share of the work done: a turn reads all records without a group."""
+        """Share of the work done, if each turn reads all unassigned records."""
         return 1.0 - (self.remaining / len(self.bins)) ** 2
 
     @property
@@ -205,7 +205,7 @@ class SortedPool(NamedTuple):
 
 
 def create_sorted_pool(records: Floats, place: I64) -> SortedPool:
-    """Return records (n, d), none with a group, sorted by their bins `place` (n,)."""
+    """Return records (n, d), all unassigned, sorted by their bins `place` (n,)."""
     order = np.argsort(place, kind="stable")
     pool = create_pool(records[order])
     pool.ids[:] = order

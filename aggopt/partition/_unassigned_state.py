@@ -48,10 +48,10 @@ class Pool(NamedTuple):
 
     @property
     def remaining(self) -> int:
-        """Number of records without a group."""
+        """Number of unassigned records."""
         return int(self.counts[UNASSIGNED])
 
     @property
     def done(self) -> float:
-        """Share of the work done: a turn reads all records without a group."""
+        """Share of the work done, if each turn reads all unassigned records."""
         return 1.0 - (self.remaining / len(self.ids)) ** 2

@@ -36,7 +36,7 @@ def univariate(
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Partition:
-    """Return the groups of at least k values with the least cost.
+    """Return the groups of k or more values of one attribute with the least cost.
 
     The partition is optimal: no other partition of any kind costs less.  The model is
     that of `aggopt.models.univariate`: a shortest path through the sorted values.
@@ -130,6 +130,7 @@ class _Solved(NamedTuple):
 
     @property
     def labels(self) -> Labels:
+        """Group of each value (n,), in the values' original order."""
         from aggopt.partition import _radix_sort_kernels as radix_sort
 
         labels = self.answer.reading
@@ -139,7 +140,7 @@ class _Solved(NamedTuple):
 
 
 def _solve_model(x: npt.ArrayLike, k: int, options: _UnivariateOptions) -> _Solved:
-    """Return the solution of the model; refuse invalid input and failed solves."""
+    """Return the model's solution; raise on invalid input or without a solution."""
     values = check_vector(x)
     k = check_group_size(k, len(values))
     model.require_cost(options.cost, options.centroids)
@@ -164,6 +165,7 @@ def _solve_model(x: npt.ArrayLike, k: int, options: _UnivariateOptions) -> _Solv
 
 
 def _sort_values(values: Floats) -> tuple[Floats, AnyInt]:
+    """Return the values sorted, and their original positions."""
     from aggopt.partition import (
         _radix_sort_kernels,  # imports numba: only when needed
     )
@@ -173,7 +175,7 @@ def _sort_values(values: Floats) -> tuple[Floats, AnyInt]:
 
 
 def _make_evidence(solved: _Solved, spent: float) -> Evidence:
-    """Return the evidence of the solution, in standardised units."""
+    """Return the evidence for a certificate of the solution, on z-scores."""
     data = solved.data
 
     def objective() -> float:
@@ -199,12 +201,14 @@ def _make_evidence(solved: _Solved, spent: float) -> Evidence:
 def _scale_multipliers(
     multipliers: Mapping[str, Floats] | None, unit: float
 ) -> dict[str, Floats] | None:
+    """Return the multipliers times `unit`, or None if there are none."""
     if multipliers is None:
         return None
     return {name: unit * every for name, every in multipliers.items()}
 
 
 def _evaluate_objective(solved: _Solved) -> float:
+    """Return the cost of the solution's groups, in the model's units."""
     return model.objective(solved.data, model.point(solved.data, solved.answer.reading))
 
 
@@ -216,7 +220,7 @@ def _compute_unit(data: model.Data) -> float:
 
 
 def _derive_proof(solved: _Solved, objective: float) -> tuple[Status, float | None]:
-    """Return the status and the bound, in units of the model."""
+    """Return the status and the lower bound on the cost, in the model's units."""
     if solved.solver.language is None:
         return solved.answer.status, objective  # it proves its path
     if solved.answer.bound is None:
@@ -230,12 +234,12 @@ def _derive_proof(solved: _Solved, objective: float) -> tuple[Status, float | No
 
 
 def _weaken_status(answer: Answer) -> Status:
-    """Return how a solve ended whose bound does not show its point to be the best."""
+    """Return LIMIT if the solver hit its time limit, else UNPROVEN."""
     return Status.LIMIT if answer.status is Status.LIMIT else Status.UNPROVEN
 
 
 def _bound_by_neighbours(data: model.Data, objective: float) -> float | None:
-    """Return the bound that neighbours prove for squares; None for other costs."""
+    """Return a lower bound on squared errors, by neighbours; None for other costs."""
     if data.cost != "sse":
         return None
     values = (data.x - data.x[0]) / data.unit

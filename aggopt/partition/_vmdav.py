@@ -32,7 +32,7 @@ def vmdav(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of k to 2k - 1 similar records, as many as fit.
+    """Return groups of k to 2k - 1 similar records, larger if records cluster.
 
     While k records have no group, the k nearest to the one farthest from the centroid
     become one.  It grows: let e be the record without a group that is nearest to any of
@@ -130,7 +130,7 @@ def square_gamma(gamma: object) -> float:
 def _take_groups(
     pool: Pool, k: int, gamma2: float, centroid: str, progress: Progress | None
 ) -> None:
-    """Take growing groups from the pool while k records have none."""
+    """Make growing groups of the pool's records while k are unassigned."""
     from aggopt.partition import _vmdav_kernels as kernels
 
     outermost = np.empty(0, np.int64)
@@ -144,7 +144,7 @@ def _take_groups(
 
 
 def sort_by_outermost(pool: Pool) -> I64:
-    """Return the records by their distance from the centroid of all, farthest first.
+    """Return record numbers by distance from the overall centroid, farthest first.
 
     Equally distant records keep their order in X.
     """

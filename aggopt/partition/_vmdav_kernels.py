@@ -20,7 +20,7 @@ from aggopt.partition._unassigned_state import GROUPS, UNASSIGNED, Pool
 def take_growing_groups(
     pool: Pool, k: int, gamma2: float, outermost: I64, turns: int
 ) -> None:
-    """Take groups of k to 2k - 1 for `turns` turns, while k records have none.
+    """Make groups of k to 2k - 1 for `turns` turns, while k records are unassigned.
 
     With `outermost` (n,) a group begins at the first of them that has no group; with an
     empty array, at the record farthest from the centroid of those without.
@@ -39,7 +39,7 @@ def take_growing_groups(
 
 @inner
 def _choose_seed(pool: Pool, outermost: I64) -> int:
-    """Return the column around which the next group is built, -1 if none is left."""
+    """Return the column of the record that the next group starts from; -1 if none."""
     if not len(outermost):
         measure_from_centroid(pool)
         return find_farthest(pool)
@@ -51,7 +51,7 @@ def _choose_seed(pool: Pool, outermost: I64) -> int:
 
 @inner
 def find_column(pool: Pool, record: int) -> int:
-    """Return the column of a record."""
+    """Return the column that holds a record."""
     column = 0
     while pool.ids[column] != record:
         column += 1
@@ -60,7 +60,7 @@ def find_column(pool: Pool, record: int) -> int:
 
 @inner
 def _grow_group(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
-    """Add records that are nearer to the group than to others, up to 2k - 1."""
+    """Extend the last group by records nearer to it than to others, up to 2k - 1."""
     begin = pool.counts[UNASSIGNED]
     size = k
     near[:begin] = np.inf
@@ -78,7 +78,7 @@ def _grow_group(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
 
 @inner
 def update_nearness(pool: Pool, near: Floats, column: int) -> None:
-    """Update near[j], the distance to the nearest member, for a column that joined."""
+    """Update near[j], distances to the nearest member, for a new member's column."""
     measure_columns(pool, 1.0, pool.records[:, column].copy())
     for j in range(pool.counts[UNASSIGNED]):
         near[j] = min(near[j], pool.distances[j])
@@ -86,7 +86,7 @@ def update_nearness(pool: Pool, near: Floats, column: int) -> None:
 
 @inner
 def find_nearest_column(near: Floats, ids: I64) -> int:
-    """Return the nearest of some columns; among equals, the one first in X."""
+    """Return the column of the least distance `near`; of equals, the first in X."""
     best = 0
     for j in range(1, len(near)):
         if near[j] <= near[best] and (near[j] < near[best] or ids[j] < ids[best]):
@@ -96,7 +96,7 @@ def find_nearest_column(near: Floats, ids: I64) -> int:
 
 @inner
 def measure_gap(pool: Pool, column: int) -> float:
-    """Return the least distance from a column to the others; inf if none is left."""
+    """Return the least distance of a record to other unassigned ones; inf if none."""
     measure_columns(pool, 1.0, pool.records[:, column].copy())
     pool.distances[column] = np.inf
     return float(pool.distances[: pool.counts[UNASSIGNED]].min())
@@ -104,7 +104,7 @@ def measure_gap(pool: Pool, column: int) -> float:
 
 @inner
 def join_group(pool: Pool, near: Floats, column: int, group: int) -> None:
-    """Assign a column to a group; it becomes the first column with a group."""
+    """Assign the record in a column to a group."""
     pool.labels[pool.ids[column]] = group
     add_to_sums(pool, column, -1)
     pool.counts[UNASSIGNED] -= 1
@@ -117,7 +117,7 @@ TIE = 1e-12  # entropies nearer than this are equal: far above rounding
 
 @inner
 def compute_diversity(counts: I64, entropy: bool) -> float:
-    """Return the number of levels present, or the entropy of their shares."""
+    """Return the diversity of level counts: number of levels present, or entropy."""
     size = counts.sum()
     total = 0.0
     present = 0
@@ -132,7 +132,7 @@ def compute_diversity(counts: I64, entropy: bool) -> float:
 
 @inner
 def _compute_joint_diversity(counts: I64, level: int, entropy: bool) -> float:
-    """Return the diversity of a group with one more value."""
+    """Return the diversity of level counts with one more record of `level`."""
     counts[level] += 1
     value = compute_diversity(counts, entropy)
     counts[level] -= 1
@@ -148,9 +148,9 @@ def take_diverse_groups(
     growth: tuple[float, int],
     turns: int,
 ) -> bool:
-    """Take groups for `turns` turns; return whether another one can be tried.
+    """Make l-diverse groups for `turns` turns; return whether more may be possible.
 
-    `wanted` is k, l, the required diversity, and whether it is an entropy; `how` is
+    `wanted` is k, l, the required diversity, and whether it is an entropy; `growth` is
     gamma squared, and the number of nearest records that may join.
     """
     near = np.empty(len(pool.ids))
@@ -181,7 +181,7 @@ def _take_core(
     near: Floats,
     wanted: tuple[int, int, float, bool],
 ) -> bool:
-    """Join the nearest records that add diversity, then up to k that preserve it."""
+    """Make an l-diverse group of k or more near records; return whether one exists."""
     k, _, enough, entropy = wanted
     seed = outermost[0]
     for i in outermost:
@@ -227,7 +227,7 @@ def _grow_diverse_group(
     wanted: tuple[int, int, float, bool],
     growth: tuple[float, int],
 ) -> None:
-    """Add near records, up to one less than twice the smallest size."""
+    """Extend a group by near records that preserve diversity, up to 2k - 1."""
     size = group_counts.sum()
     entropy = wanted[3]
     while size < 2 * wanted[0] - 1 and pool.counts[UNASSIGNED] > 1:
@@ -249,7 +249,7 @@ def _find_next_member(
     entropy: bool,
     growth: tuple[float, int],
 ) -> int:
-    """Return the nearest eligible column among the few nearest, or -1."""
+    """Return the column of the nearest record that may join a group, or -1."""
     gamma2, few = growth
     now = compute_diversity(group_counts, entropy)
     distances = near[: pool.counts[UNASSIGNED]].copy()

@@ -40,7 +40,7 @@ def in_blocks(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Partition:
-    """Return groups of attributes, each block of attributes partitioned independently.
+    """Return groups for each block of attributes, partitioned independently.
 
     The labels are (n, d); attributes of one block share a labelling.
 
@@ -117,7 +117,7 @@ def partition_blocks(
     progress: Progress | None = None,
     names: Sequence[object] | None = None,
 ) -> tuple[Block, ...]:
-    """Return each block of columns of X (n, d), partitioned; raises as `in_blocks`.
+    """Return the partition of each block of attributes of X (n, d).
 
     An error names the block by the `names` (d,) of its attributes, or else by
     positions.
@@ -141,7 +141,7 @@ def partition_blocks(
 def require_cover(
     blocks: Sequence[Sequence[Any]], members: Sequence[Any], kind: str
 ) -> None:
-    """Refuse blocks unless each of `members` is in exactly one of them.
+    """Raise a JobError unless each of `members` is in exactly one block.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def require_cover(
 
 
 def _require_positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
-    """Return blocks as tuples of column positions that cover each of d columns once."""
+    """Return blocks as tuples of columns; raise unless each of d is in one block."""
     try:
         columns = [tuple(block) for block in blocks]
     except TypeError:
@@ -188,6 +188,7 @@ def _require_positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
 
 
 def _resolve_function(method: str | PartitionFunction) -> PartitionFunction:
+    """Return the partition function by name, adapted to blocks of attributes."""
     if callable(method):
         matches = [m for m in PARTITIONERS.values() if m.function is method]
         return _adapt_function(matches[0]) if matches else method
@@ -196,26 +197,26 @@ def _resolve_function(method: str | PartitionFunction) -> PartitionFunction:
 
 
 def _adapt_function(method: Partitioner) -> PartitionFunction:
-    """Return the function of a method for blocks (n, d), d = 1 if it groups one."""
+    """Return a method's function, so that it accepts blocks (n, d) of attributes."""
     if method.takes is not AttributeUse.ONE:
         return method.function
     return partial(_partition_attribute, method)
 
 
 def _count_attributes(X: Floats | Encoded) -> int:
-    """Return the number of attributes."""
+    """Return the number of attributes of a table."""
     return len(X.attributes) if isinstance(X, Encoded) else X.shape[1]
 
 
 def select_block(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
-    """Return one block of attributes."""
+    """Return the columns of one block of attributes."""
     return X.only(block) if isinstance(X, Encoded) else X[:, block]
 
 
 def _partition_block(
     divide: PartitionFunction, X: Floats | Encoded, k: int, settings: dict[str, Any]
 ) -> Partition:
-    """Return the groups of one block, certified on z-scores unless already certified.
+    """Return the partition of one block, certified on z-scores if not yet certified.
 
     A method that does not accept weights makes groups without them; its certificate is
     of the weighted loss.
@@ -243,7 +244,7 @@ def _partition_block(
 
 
 def _infer_status(result: object) -> Status:
-    """Return the status of a search that minimised another loss than is certified."""
+    """Return the certificate's status for a result that minimised another loss."""
     stopped = isinstance(result, Partition) and result.interrupted
     return Status.INTERRUPTED if stopped else Status.HEURISTIC
 
@@ -251,7 +252,7 @@ def _infer_status(result: object) -> Status:
 def _partition_attribute(
     method: Partitioner, X: Floats | Encoded, k: int, /, **settings: Any
 ) -> Partition:
-    """Return the groups of the single attribute of a block (n, 1)."""
+    """Return the partition of a block of a single attribute, (n, 1)."""
     d = _count_attributes(X)
     if d > 1:
         raise JobError(
@@ -265,7 +266,7 @@ def _partition_attribute(
 
 
 def _require_sizes(blocks: Sequence[Block], k: int) -> None:
-    """Refuse groups that a method, possibly the user's, made smaller than k."""
+    """Raise a PrivacyError if a group of any block has fewer than k records."""
     smallest = min(int(np.bincount(block.labels).min()) for block in blocks)
     if smallest < k:
         raise PrivacyError(
@@ -275,15 +276,17 @@ def _require_sizes(blocks: Sequence[Block], k: int) -> None:
 
 
 def call_with_progress(step: Callable[..., Any], /, *data: Any, **settings: Any) -> Any:
-    """Call a step, with `progress` among its settings only if it accepts one."""
+    """Call a function, with the setting `progress` only if it accepts one."""
     if "progress" not in signature(step).parameters:
         settings.pop("progress", None)
     return step(*data, **settings)
 
 
 def _report_share(on_progress: Progress, done: int, count: int, share: float) -> None:
+    """Report progress: `done` of `count` blocks, and a share of the next one."""
     on_progress((done + share) / count)
 
 
 def _join_names(members: Iterable[Any]) -> str:
+    """Return the representations of names as text, joined by commas."""
     return ", ".join(map(repr, members))

@@ -107,7 +107,7 @@ class CloseToTable:
     def of(
         cls, confidential: npt.ArrayLike, n: int, t: float | Fraction, bins: str
     ) -> "CloseToTable":
-        """Return the requirement on confidential numbers (n,) or (n, c).
+        """Return the t-closeness constraint on confidential numbers (n,) or (n, c).
 
         Raises
         ------
@@ -128,7 +128,7 @@ class CloseToTable:
 
     @classmethod
     def to(cls, attributes: Sequence[Ordered], t: Fraction) -> "CloseToTable":
-        """Return the constraint on attributes in their bins."""
+        """Return the t-closeness constraint on attributes that are already in bins."""
         return cls(tuple(Closeness("", ordered, t) for ordered in attributes), t)
 
     @cached_property
@@ -145,7 +145,7 @@ class CloseToTable:
         return np.stack([requirement.limits for requirement in self.requirements])
 
     def only(self, method: str) -> Ordered:
-        """Return the single attribute.
+        """Return the single confidential attribute, for methods that accept one.
 
         Raises
         ------
@@ -184,7 +184,7 @@ NOTHING = ConstraintArguments()
 
 
 def require_consistent(arguments: ConstraintArguments) -> None:
-    """Refuse settings without a requirement, and requirements without an attribute."""
+    """Raise unless t and l, their settings and the attribute fit together."""
     require_bins(arguments.bins)
     require_kind(arguments.diversity)
     models = [name for name in ("t", "l") if getattr(arguments, name) is not None]
@@ -210,6 +210,7 @@ def require_consistent(arguments: ConstraintArguments) -> None:
 
 
 def _differs_from_default(arguments: ConstraintArguments, name: str) -> bool:
+    """Whether a setting is not at its default value."""
     value = getattr(arguments, name)
     default = getattr(NOTHING, name)
     return value is not default and (name == "boundaries" or bool(value != default))
@@ -229,14 +230,14 @@ class Constraints:
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """The requirements on groups, t first."""
+        """The requirements on groups: t first, then l and dominance."""
         close = () if self.closeness is None else self.closeness.requirements
         others = filter(None, (self.diversity, self.dominance))
         return (*close, *others)
 
     @cached_property
     def search_state(self) -> Promise | None:
-        """State of t and l by which compiled searches accept changes, or None."""
+        """State of t and l for the kernels of local search; None if neither is set."""
         if self.closeness is None and self.diversity is None:
             return None
         close = diverse = None
@@ -252,15 +253,15 @@ class Constraints:
 
     @property
     def name(self) -> str:
-        """The constraints as text: "t = 0.1", "l = 3", or several of them."""
+        """The constraints as text, such as "t = 0.1" or "t = 0.1 and l = 3"."""
         return " and ".join(f"{r.model} = {r.required:g}" for r in self.requirements)
 
     def find_broken(self, labels: Labels) -> Bool:
-        """Return whether each group of labels (n,) breaks a constraint, exactly."""
+        """Return whether each group of labels (n,) breaks a constraint."""
         return find_broken_groups(self.requirements, labels)
 
     def merge_until_feasible(self, records: Floats, labels: Labels) -> Labels:
-        """Return labels (n,) after merging groups until all satisfy the constraints.
+        """Return labels (n,) of groups merged until they satisfy the constraints.
 
         While groups break them, the smallest of these joins the nearest group.
         """
@@ -302,7 +303,7 @@ def read_constraints(arguments: ConstraintArguments, n: int) -> Constraints | No
 def with_dominance(
     promise: Constraints | None, weights: Floats, share: float
 ) -> Constraints:
-    """Return the constraints with a largest share of the group's weight per record.
+    """Return constraints that also limit a record's share of its group's weight.
 
     Raises
     ------
@@ -328,7 +329,7 @@ TABLED = 128  # records up to which a division is tabulated
 def combine_constraints(
     close: Close | None = None, diverse: Diverse | None = None
 ) -> Promise:
-    """Return the state of both constraints; an omitted one is not required."""
+    """Return the state of t and l for the kernels; None leaves one of them out."""
     none = np.zeros(0, np.int64)
     return Promise(
         Close(none, none, none, none, none, 0, none, none) if close is None else close,
@@ -337,7 +338,7 @@ def combine_constraints(
 
 
 def build_closeness(ordered: Ordered, limits: I64) -> Close:
-    """Return the constraint that no numerator exceeds its size's limit, (n + 1,)."""
+    """Return the state of t-closeness: a limit on EMD numerators by group size."""
     sizes = np.arange(TABLED + 1)
     s, r = (
         np.repeat(sizes, sizes + 1),
@@ -357,7 +358,7 @@ def build_closeness(ordered: Ordered, limits: I64) -> Close:
 
 
 def build_diversity(level: I64, l: int, kind: str) -> Diverse:  # noqa: E741
-    """Return the constraint of l "distinct" levels (n,), 0..L-1, or of an "entropy"."""
+    """Return the state of l-diversity, for the level of each record (n,)."""
     tally = np.zeros(level.max() + 1, np.int64)
     return Diverse(level, tally, l, log(l), kind == "entropy")
 
@@ -373,7 +374,7 @@ def read_levels(
     levels: int | str,
     boundaries: npt.ArrayLike | None,
 ) -> I64:
-    """Return the level of each record, (n,), 0..L-1, all of them present.
+    """Return the level (class of values) of each record, (n,), numbered from 0.
 
     Raises
     ------
@@ -408,11 +409,12 @@ def read_levels(
 
 
 def _number_levels(levels: npt.NDArray[np.generic]) -> I64:
+    """Return levels renumbered 0, 1, ... in their order, without gaps."""
     return np.asarray(np.unique(levels, return_inverse=True)[1], np.int64)
 
 
 def _require_ascending(boundaries: npt.ArrayLike) -> F64:
-    """Return boundaries as floats; refuse all but ascending finite numbers."""
+    """Return boundaries as floats; raise unless they ascend and are finite."""
     try:
         cuts = np.asarray(boundaries)
     except ValueError:  # of unequal length
@@ -432,7 +434,7 @@ def _require_ascending(boundaries: npt.ArrayLike) -> F64:
 
 
 def require_kind(diversity: object) -> None:
-    """Refuse a diversity that is not in `KINDS`."""
+    """Raise unless `diversity` is the name of a kind of l-diversity."""
     require_known("diversity", diversity, KINDS)
 
 
@@ -445,7 +447,7 @@ def count_levels_by_group(labels: Labels, levels: I64) -> I64:
 
 
 def is_diverse(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
-    """Whether a group with these counts (L,) has diversity l, decided exactly.
+    """Whether a group with these counts of levels (L,) is l-diverse, exactly.
 
     Entropy: log s - (sum c log c) / s >= log l, equivalent to s^s >= l^s prod c^c.
     """
@@ -463,7 +465,7 @@ def is_diverse(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
 
 
 def measure_diversity(counts: I64, kind: str) -> float:
-    """Return the diversity of a group: the number of levels, or the entropy."""
+    """Return the diversity of level counts (L,): number of levels, or entropy."""
     present = counts[counts > 0]
     if kind == "distinct":
         return float(len(present))
@@ -472,14 +474,14 @@ def measure_diversity(counts: I64, kind: str) -> float:
 
 
 def find_largest_l(counts: I64, kind: str) -> int:
-    """Return the largest l that a group with these counts reaches."""
+    """Return the largest l for which these counts of levels (L,) are l-diverse."""
     diversity = measure_diversity(counts, kind)
     largest_l = round(exp(diversity)) if kind == "entropy" else int(diversity)
     return largest_l if is_diverse(counts, largest_l, kind) else max(largest_l - 1, 1)
 
 
 def require_l(l: object) -> int:  # noqa: E741
-    """Return l if it is a whole number of 1 or more; refuse others."""
+    """Return l as an int; raise a JobError unless it is a whole number above 0."""
     if not is_whole_number(l) or l < 1:
         shown = l if is_whole_number(l) else type(l).__name__
         raise JobError(f"l = {shown}.", fix="pass a whole number of at least 1: l=3.")
@@ -487,7 +489,7 @@ def require_l(l: object) -> int:  # noqa: E741
 
 
 def require_reachable(counts: I64, l: int, kind: str) -> None:  # noqa: E741
-    """Refuse an l that exceeds the diversity of all records, counted by level."""
+    """Raise if l exceeds the diversity of all records, with these level counts."""
     if is_diverse(counts, l, kind):
         return
     largest_l = find_largest_l(counts, kind)
@@ -501,7 +503,7 @@ def require_reachable(counts: I64, l: int, kind: str) -> None:  # noqa: E741
 
 
 def _require_columns(confidential: Any, n: int) -> list[tuple[str, Any]]:
-    """Return the entries of each attribute, one per record."""
+    """Return (name, values) of each attribute; raise unless each has n values."""
     try:
         shape = np.shape(confidential)
     except ValueError:  # rows of unequal length
@@ -516,5 +518,6 @@ def _require_columns(confidential: Any, n: int) -> list[tuple[str, Any]]:
 
 
 def _read_ordered(name: str, column: Any, bins: str) -> Ordered:
+    """Return an attribute in its bins; errors name the attribute."""
     with naming(name) if name else nullcontext():
         return Ordered.read(column, bins)

@@ -19,7 +19,7 @@ NAME = "keep_groups"
 def keep_groups(
     X: npt.ArrayLike | Encoded, k: int, *, labels: Labels, progress: Any = None
 ) -> Partition:
-    """Return earlier groups of records X (n, d), merged until each has k.
+    """Return the groups of an earlier release, merged until each has k records.
 
     Parameters
     ----------
@@ -61,9 +61,11 @@ def keep_groups(
 
 
 def _compute_centroids(Z: Floats, labels: Labels) -> Floats:
+    """Return the centroid of each group of labels (n,), (groups, d)."""
     sums = [np.bincount(labels, column) for column in Z.T]
     return np.column_stack(sums) / np.bincount(labels)[:, None]
 
 
 def _measure_distances(centroids: Floats, z: Floats) -> Floats:
+    """Return the squared distance of each centroid from a record z (d,)."""
     return np.asarray(((centroids - z) ** 2).sum(axis=1))

@@ -22,7 +22,7 @@ def merge_with_nearest(
     promise: CloseToTable,
     progress: Progress | None = None,
 ) -> Labels:
-    """Return t-close labels (n,), after merging groups with their nearest.
+    """Return t-close labels (n,), by merging groups with their nearest ones.
 
     While a group exceeds t, the one with the largest EMD is merged with the group whose
     centroid is nearest.  Among equals, the group with the lowest number is chosen; the
@@ -46,7 +46,7 @@ def merge_with_nearest(
 
 
 def _create_state(records: Floats, labels: Labels, promise: CloseToTable) -> "Merging":
-    """Return the state of merging for groups of the records (n, d)."""
+    """Return the kernels' state for merging the groups of labels (n,)."""
     from aggopt.partition import merging_kernels as kernels
 
     sizes = np.bincount(labels).astype(np.int64)
@@ -74,7 +74,7 @@ def _create_state(records: Floats, labels: Labels, promise: CloseToTable) -> "Me
 
 
 def _stack_bins(promise: CloseToTable) -> "Bins":
-    """Return the histograms of all attributes as rows of equal width."""
+    """Return the histograms of all confidential attributes, as rows of equal width."""
     from aggopt.partition import merging_kernels as kernels
 
     attributes = promise.attributes
@@ -91,6 +91,7 @@ def _stack_bins(promise: CloseToTable) -> "Bins":
 
 
 def _collect_labels(merging: "Merging") -> Labels:
+    """Return labels (n,) of the merged groups, numbered in their original order."""
     from aggopt.partition import merging_kernels as kernels
 
     slot = np.empty_like(merging.after)

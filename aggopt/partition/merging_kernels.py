@@ -93,7 +93,7 @@ class Merging(NamedTuple):
 
 @compiled
 def start_merging(merging: Merging) -> None:
-    """Compute the EMD of every group, and put its centroid into the filter."""
+    """Set the EMD of every group, and put all centroids into the distance filter."""
     for g in range(merging.alive[0]):
         _compute_emd(merging, g)
         _place_centroid(merging, g)
@@ -103,7 +103,7 @@ def start_merging(merging: Merging) -> None:
 
 @compiled
 def merge_groups(merging: Merging, turns: int) -> bool:
-    """Merge for `turns` turns; return whether more merges are necessary."""
+    """Merge the group of the worst EMD, `turns` times; return whether t is missed."""
     for _ in range(turns):
         worst = _find_worst(merging)
         if worst < 0:
@@ -118,7 +118,7 @@ def merge_groups(merging: Merging, turns: int) -> bool:
 
 @compiled
 def find_slots(merging: Merging, slot: I64) -> None:
-    """Write the slot of each record's group into `slot`, (n,)."""
+    """Write the slot (array position) of each record's group to `slot`, (n,)."""
     for g in range(merging.alive[0]):
         i = merging.head[g]
         for _ in range(merging.sizes[g]):
@@ -128,7 +128,7 @@ def find_slots(merging: Merging, slot: I64) -> None:
 
 @inner
 def _find_worst(merging: Merging) -> int:
-    """Return the group that exceeds t most, or -1; among equals, the lowest number."""
+    """Return the group that exceeds t most, the first of equals; -1 if none does."""
     while True:
         best = _find_largest(merging)
         if best < 0 or merging.exact[best]:
@@ -139,7 +139,7 @@ def _find_worst(merging: Merging) -> int:
 
 @inner
 def _find_largest(merging: Merging) -> int:
-    """Return the group with the largest excess, the oldest of equals; -1 if none."""
+    """Return the group of the largest EMD bound beyond t; -1 if none."""
     blocks = -(-merging.alive[0] // BLOCK)
     highest = merging.peak[:blocks].max()
     best = -1
@@ -154,7 +154,7 @@ def _find_largest(merging: Merging) -> int:
 
 @inner
 def _find_peak(merging: Merging, g: int) -> None:
-    """Set the largest excess of the block of group g."""
+    """Set the largest EMD beyond t of the block of groups that contains g."""
     start = g // BLOCK * BLOCK
     highest = -1.0
     for h in range(start, min(start + BLOCK, merging.alive[0])):
@@ -164,7 +164,7 @@ def _find_peak(merging: Merging, g: int) -> None:
 
 @inner
 def _compute_emd(merging: Merging, g: int) -> None:
-    """Compute the exact EMD of a group, attribute by attribute."""
+    """Set the exact EMD of group g, the largest over confidential attributes."""
     table = merging.table
     s = merging.sizes[g]
     members = np.empty(s, np.int64)
@@ -229,7 +229,7 @@ def _measure_centroids(merging: Merging, g: int, h: int) -> float:
 
 @inner
 def _merge_into(merging: Merging, g: int, h: int) -> None:
-    """Merge group h into g, and bound the EMD by their weighted mean."""
+    """Merge group h into group g; bound its EMD by the weighted mean of both EMDs."""
     share = merging.sizes[g] / (merging.sizes[g] + merging.sizes[h])
     bound = share * merging.emd[g] + (1 - share) * merging.emd[h]
     merging.emd[g] = bound * UP
@@ -248,14 +248,14 @@ def _merge_into(merging: Merging, g: int, h: int) -> None:
 
 @inner
 def _place_centroid(merging: Merging, g: int) -> None:
-    """Put a centroid into the filter."""
+    """Put the centroid of group g into the distance filter."""
     for t in range(len(merging.totals)):
         merging.screen.coordinates[t, g] = merging.totals[t, g] / merging.sizes[g]
 
 
 @inner
 def _drop_group(merging: Merging, h: int) -> None:
-    """Move the last group to an unused slot."""
+    """Remove group h: the last group moves to its slot."""
     merging.alive[0] -= 1
     last = merging.alive[0]
     copy_into(merging.totals[:, h], merging.totals[:, last])

@@ -33,7 +33,7 @@ class _Candidates(NamedTuple):
 
 
 def compute_weighted_bound(records: Floats, k: int, weights: Floats) -> float:
-    """Return the bound of `loss_bound` for weights (n,) that are not all equal.
+    """Return a lower bound on any partition's loss, for unequal weights (n,).
 
     The records are (n, d), n of 2k or more, k of 2 or more.
     """
@@ -48,7 +48,7 @@ def compute_weighted_bound(records: Floats, k: int, weights: Floats) -> float:
 def _iterate_candidates(
     records: Floats, k: int, weights: Floats
 ) -> Iterator[_Candidates]:
-    """Yield all records in chunks, with their candidates for a common group."""
+    """Yield chunks of records, with all records as candidates for their groups."""
     if len(records) > EXACT:
         yield from _iterate_nearest(records, k, weights)
         return
@@ -67,7 +67,7 @@ def _iterate_candidates(
 
 
 def _iterate_nearest(records: Floats, k: int, weights: Floats) -> Iterator[_Candidates]:
-    """Yield records with their nearest others, and a bound for the remaining ones.
+    """Yield chunks of records with near candidates, and a bound for all others.
 
     The remaining ones are represented by as many others as a group may have: as far
     away as the last of the nearest, with the smallest weights of all records.
@@ -93,7 +93,7 @@ def _iterate_nearest(records: Floats, k: int, weights: Floats) -> Iterator[_Cand
 
 
 def _minimise_ratio(candidates: _Candidates, k: int, lightest: float) -> Floats:
-    """Return a lower bound on sum w d / (own + sum w) over k - 1 to 2k - 2 others.
+    """Return a lower bound on each record's share of its group's loss, any group.
 
     Dinkelbach's method: at a ratio t the others with the least w (d - t) are chosen. If
     they add up to own t less some s >= 0, no choice is below t - s / (own + lightest),
@@ -124,7 +124,7 @@ def _minimise_ratio(candidates: _Candidates, k: int, lightest: float) -> Floats:
 
 
 def _compute_ratio(candidates: _Candidates, selected: Labels, taken: Floats) -> Floats:
-    """Return the ratio that the selected others (c, r) give, counting those taken."""
+    """Return each record's share of the loss, for selected other members (c, r)."""
     weights = taken * np.take_along_axis(candidates.weights, selected, axis=1)
     distances = np.take_along_axis(candidates.apart, selected, axis=1)
     return np.asarray(
@@ -224,7 +224,7 @@ def compute_loss_bound(
     jobs: int | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> float:
-    """Return the bound for records (n, d) that are already scaled for distances."""
+    """Return `loss_bound` for records (n, d) that are already scaled."""
     weighing = Weighing.read(weights, len(records))
     if k == 1:
         return 0.0
@@ -241,7 +241,7 @@ def compute_loss_bound(
 
 
 def _sum_nearest_distances(records: Floats, k: int, jobs: int | None) -> float:
-    """Return the sum of A_i(k - 1)."""
+    """Return the sum of squared distances of records to their k - 1 nearest others."""
     if len(records) < MANY:
         from aggopt.partition.neighbours import find_nearest
 

@@ -39,7 +39,7 @@ class RecordPlaces(NamedTuple):
 
     @classmethod
     def of(cls, records: Floats) -> "RecordPlaces":
-        """Return the places of records (n, d)."""
+        """Return the distinct records (places) among records (n, d)."""
         plain = np.ascontiguousarray(records + 0.0)  # turns -0.0 into 0.0
         entries = plain.view(f"V{plain.dtype.itemsize * plain.shape[1]}").ravel()
         _, first, place = np.unique(entries, return_index=True, return_inverse=True)
@@ -53,7 +53,7 @@ class RecordPlaces(NamedTuple):
         return f"RecordPlaces({len(self.rows)} of {len(self.place)} records)"
 
     def of_records(self, near: Labels, count: int) -> Labels:
-        """Return `count` others of each record (n, count), from places near each place.
+        """Return `count` neighbours of each record (n, count), from near places.
 
         `near` (m, c) are the places near each place, nearest first.  A record's own
         place precedes them.  A list contains COPIES records of one place at most,
@@ -64,7 +64,7 @@ class RecordPlaces(NamedTuple):
         return _take_first(self._copies(np.hstack([own_place, near])), count)
 
     def _copies(self, near: Labels) -> Labels:
-        """Return records (n, c) at the places near each record, -1 if missing."""
+        """Return records (n, c) at each record's near places, -1 if missing."""
         place = self.place
         sizes = np.bincount(place)
         start = np.cumsum(sizes) - sizes
@@ -82,7 +82,7 @@ class RecordPlaces(NamedTuple):
 
 
 def _take_first(rows: Labels, count: int) -> Labels:
-    """Return the first `count` entries of each row that are not -1.
+    """Return the first `count` numbers of each row that are not -1.
 
     The first one fills up a short row; a row without any gets its own number.
     """
@@ -102,7 +102,7 @@ LEAVES = 256  # searched in one call
 
 
 def sum_nearest_distances(rows: Floats, k: int, threads: ThreadPool) -> float:
-    """Return the sum of squared distances to the k nearest of each row.
+    """Return the sum over rows of squared distances to the k nearest rows.
 
     The rows are (n, d); each is its own nearest. The distances are exact.
     """
@@ -131,7 +131,7 @@ Search = Callable[[Floats, Floats, int], tuple[Floats, Labels]]
 
 
 def find_neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Labels:
-    """Return the `count` nearest others of each record of Z (n, d), n >= 2.
+    """Return the `count` nearest other records of each record of Z (n, d).
 
     (n, c) ints, nearest first, c = min(count, n - 1). A list contains only a few of
     several equal records, so that searches get other candidates however many copies
@@ -150,7 +150,7 @@ def find_neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Lab
 
 
 def find_nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
-    """Return distances and numbers (n, count) of the nearest records of each.
+    """Return distances and numbers (n, count) of each record's nearest, with itself.
 
     Exact, nearest first; each record is in its own list.
     """
@@ -158,6 +158,7 @@ def find_nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
 
 
 def _find_others(Z: Floats, count: int, clock: Deadline) -> Labels:
+    """Return the numbers of near other records, (n, count); for distinct records."""
     if len(Z) > EXACT:
         return _search_forest(Z, count, clock)
     near = np.repeat(np.arange(len(Z), dtype=np.intp)[:, None], count, axis=1)
@@ -167,7 +168,7 @@ def _find_others(Z: Floats, count: int, clock: Deadline) -> Labels:
 
 
 def _search_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
-    """Return others near each record, (n, count); for more than `count` records."""
+    """Return near records of each record, (n, count), by several spatial orders."""
     from aggopt.core.parallel import ThreadPool
     from aggopt.partition.spatial_order import find_near, sort_in_space
 
@@ -180,7 +181,7 @@ def _search_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
 
 
 def _search_until(Z: Floats, count: int, clock: Deadline) -> tuple[Floats, Labels]:
-    """Return the result of `find_nearest` for the records that time allows."""
+    """Return the result of `find_nearest` for the records reached within the time."""
     parts = []
     for part in iterate_nearest(Z, count):
         parts.append(part)
@@ -190,7 +191,7 @@ def _search_until(Z: Floats, count: int, clock: Deadline) -> tuple[Floats, Label
 
 
 def iterate_nearest(Z: Floats, count: int) -> Iterator[tuple[Floats, Labels]]:
-    """Yield the result of `find_nearest`, some records at a time."""
+    """Yield the result of `find_nearest`, for chunks of records."""
     search: Search = _compare_all
     step = max(1, CHUNK // len(Z))
     if Z.shape[1] <= TREE:
@@ -201,6 +202,7 @@ def iterate_nearest(Z: Floats, count: int) -> Iterator[tuple[Floats, Labels]]:
 
 
 def _make_tree_search(Z: Floats) -> Search:
+    """Return a function that searches the nearest of Z by a k-d tree."""
     from scipy.spatial import cKDTree
 
     tree = cKDTree(Z)
@@ -208,7 +210,7 @@ def _make_tree_search(Z: Floats) -> Search:
 
 
 def _compare_all(Z: Floats, some: Floats, count: int) -> tuple[Floats, Labels]:
-    """Return distances and numbers of the nearest of Z, by comparison with all."""
+    """Return distances and numbers of the records of Z nearest to each of `some`."""
     from scipy.spatial.distance import cdist
 
     all_distances = cdist(some, Z)
@@ -221,6 +223,7 @@ def _compare_all(Z: Floats, some: Floats, count: int) -> tuple[Floats, Labels]:
 
 
 def _drop_itself(nearest: Labels, count: int) -> Labels:
+    """Return rows of the nearest records without the row's own record."""
     is_itself = nearest == np.arange(len(nearest))[:, None]
     is_itself[~is_itself.any(axis=1), -1] = True
     return np.ascontiguousarray(

@@ -13,7 +13,7 @@ SAMPLE = 1024  # records that determine an axis, at most
 
 @compiled
 def arrange_rows(rows: Floats, ids: Labels, leaf: int, turns: int, seed: int) -> None:
-    """Halve rows (m, d) until no part exceeds `leaf`; ids (m,) follows."""
+    """Halve rows (m, d) in place until parts have `leaf` rows; reorder ids (m,) too."""
     parts = [(0, len(ids))]
     while parts:
         start, stop = parts.pop()
@@ -26,7 +26,7 @@ def arrange_rows(rows: Floats, ids: Labels, leaf: int, turns: int, seed: int) ->
 
 @compiled
 def halve_rows(rows: Floats, ids: Labels, turns: int, seed: int) -> None:
-    """Put the lower half along an axis first: m // 2 records of (m, d).
+    """Move the lower half of rows (m, d) along an axis to the front, ids (m,) too.
 
     The axis is random, with a preference for directions of large spread, and turned
     `turns` times towards the principal axis. Among records with equal coordinates on
@@ -41,7 +41,7 @@ def halve_rows(rows: Floats, ids: Labels, turns: int, seed: int) -> None:
 
 @inner
 def _find_lower(along: Floats) -> Bool:
-    """Return which records are in the lower half."""
+    """Return which records are in the lower half along an axis: len // 2 of them."""
     half = len(along) // 2
     middle = np.partition(along, half)[half]
     ties = half - np.sum(along < middle)
@@ -55,7 +55,7 @@ def _find_lower(along: Floats) -> Bool:
 
 @inner
 def _exchange_halves(rows: Floats, ids: Labels, lower: Bool) -> None:
-    """Exchange records that are in the wrong half."""
+    """Exchange rows until those marked `lower` are first."""
     half = len(ids) // 2
     high = half
     for i in range(half):
@@ -70,7 +70,7 @@ def _exchange_halves(rows: Floats, ids: Labels, lower: Bool) -> None:
 
 @inner
 def _choose_axis(rows: Floats, turns: int, random_state: U64) -> Floats:
-    """Return a random sum of deviations from the mean, turned to the principal axis."""
+    """Return a random axis, turned by power iterations to the principal axis."""
     stride = (len(rows) + SAMPLE - 1) // SAMPLE
     sample = rows[::stride].copy()
     for t in range(sample.shape[1]):
@@ -88,7 +88,7 @@ def _choose_axis(rows: Floats, turns: int, random_state: U64) -> Floats:
 
 @inner
 def _sum_rows(sample: Floats, weights: Floats) -> Floats:
-    """Return the weighted sum of the rows, its largest entry 1 unless all are 0."""
+    """Return the weighted sum of the rows, scaled to a largest entry of 1."""
     total = np.zeros(sample.shape[1])
     for i in range(len(weights)):
         for t in range(len(total)):
@@ -110,7 +110,7 @@ def _compute_product(a: Floats, b: Floats) -> float:
 
 @inlined
 def _seed_random_state(seed: int, first: int, count: int) -> U64:
-    """Return a random state that differs by part."""
+    """Return a random state from the seed and a part's first record and size."""
     random_state = np.empty(1, np.uint64)
     random_state[0] = np.uint64(seed) * FIRST + np.uint64(first) * SECOND
     random_state[0] += np.uint64(count) * STEP
@@ -124,7 +124,7 @@ COPIES = 2  # records at one distance in a list: they are probably equal
 
 @compiled
 def insert_nearest_of_part(rows: Floats, ids: Labels, near: Labels, apart: F32) -> None:
-    """Insert the nearest of the rows (m, d) of one part into their lists.
+    """Insert the rows (m, d) of one part into each other's lists of nearest records.
 
     near (n, c) are the nearest records so far, nearest first, and apart (n, c) their
     squared distances; the rows of the records `ids` (m,) are updated.
@@ -139,7 +139,7 @@ def insert_nearest_of_part(rows: Floats, ids: Labels, near: Labels, apart: F32) 
 
 @inner
 def _centre_rows(rows: Floats) -> F32:
-    """Return the rows less the first of them, attribute by attribute."""
+    """Return the rows less their first one, transposed to (d, m)."""
     columns = np.empty((rows.shape[1], rows.shape[0]), np.float32)
     for i in range(len(rows)):
         for t in range(rows.shape[1]):
@@ -161,7 +161,7 @@ def _limit_precision(columns: F32) -> np.float32:
 
 @inner
 def _measure_exactly(rows: Floats, i: int, j: int) -> np.float32:
-    """Return a squared distance, summed in double precision."""
+    """Return the squared distance of rows i and j, summed in double precision."""
     total = 0.0
     for t in range(rows.shape[1]):
         gap = rows[i, t] - rows[j, t]
@@ -192,7 +192,7 @@ def _merge(
     near: Labels,
     apart: F32,
 ) -> None:
-    """Insert nearer records into the list of record i unless they are in it.
+    """Insert nearer records into record i's list of the nearest, each once.
 
     Lists full of copies of one record would give a search no other candidates.
     """
@@ -215,7 +215,7 @@ def _merge(
 
 @inner
 def _is_listed(near: Labels, record: int) -> bool:
-    """Whether a record is among those found."""
+    """Whether a record is in a list of near records."""
     for other in near:  # noqa: SIM110  (kernels know no any())
         if other == record:
             return True
@@ -227,7 +227,7 @@ make_workspace = compiled(create_workspace)
 
 @compiled
 def sum_nearest_in_leaves(tree: Tree, k: int, start: int, stop: int) -> float:
-    """Return the sum of squared distances to the k nearest of each record.
+    """Return the sum of squared distances of records in leaves to their k nearest.
 
     The records are those of leaves start to stop; each is its own nearest.
     """

@@ -21,7 +21,7 @@ REAL = 1e-9  # relative improvement that counts: rounding is less
 def find_best_split(
     records: Floats, paths: Iterable[I64], k: int, *, closed: bool = False
 ) -> Labels:
-    """Return labels (n,) of a minimum-SSE split; among equals, of the first ordering.
+    """Return labels (n,) of the minimum-SSE split of an ordering into groups.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def find_best_split(
 
 
 def _run_program(records: Floats, path: I64, k: int, cuts: int) -> "SplitState":
-    """Return the state of the dynamic program after all records, for each cut."""
+    """Return the least losses of splits of a closed path, for each of `cuts` cuts."""
     from aggopt.partition import path_split_kernels as kernels
 
     n, d = records.shape
@@ -74,6 +74,7 @@ def _run_program(records: Floats, path: I64, k: int, cuts: int) -> "SplitState":
 
 
 def _find_lowest(totals: Floats) -> int:
+    """Return the position of the lowest total, the first of equal ones."""
     best = 0
     for cut, total in enumerate(totals):
         if _is_less(total, totals[best]):
@@ -82,11 +83,12 @@ def _find_lowest(totals: Floats) -> int:
 
 
 def _is_less(loss: float, than: float) -> bool:
+    """Whether a loss is less than another by more than rounding."""
     return bool(loss < than * (1 - REAL))
 
 
 def _collect_labels(state: "SplitState") -> Labels:
-    """Return labels (n,) by following the sizes of the last groups backwards."""
+    """Return labels (n,) of the best split, read back from its last group."""
     n = len(state.path)
     is_first = np.zeros(n, np.intp)
     j = n
@@ -106,7 +108,7 @@ _cached_orderings: ContextVar[OrderingCache | None] = ContextVar(
 
 @contextmanager
 def share_orderings() -> Iterator[None]:
-    """Cache orderings within the block, for further k that would make them again.
+    """Cache orderings of records within a `with` block, to reuse them for other k.
 
     Source: Mortazavi and Jalili, Fast data-oriented microaggregation algorithm for
     large numerical datasets (FDM), Knowledge-Based Systems 67, 2014: one tour, split

@@ -40,7 +40,7 @@ class SplitState(NamedTuple):
 
 @compiled
 def extend_program(records: Floats, ways: SplitState, begin: int, stop: int) -> None:
-    """Find the least loss of path[cut:j], for each cut, for j in begin..stop - 1."""
+    """Set the least loss of path[cut:j] in groups, by cut, for j in begin..stop - 1."""
     cuts, width = ways.losses.shape
     n = len(ways.path)
     of_run = np.zeros(width)
@@ -59,7 +59,7 @@ def extend_program(records: Floats, ways: SplitState, begin: int, stop: int) -> 
 def _find_last_run(
     ways: SplitState, cut: int, j: int, of_run: Floats
 ) -> tuple[int, float]:
-    """Return the size of the best last run of path[cut:j], and the least loss."""
+    """Return the best size of the last group of path[cut:j], and the least loss."""
     # among equals, the shortest run
     width = len(of_run)
     best = 0
@@ -74,7 +74,7 @@ def _find_last_run(
 
 @inner
 def _measure_runs(records: Floats, ways: SplitState, j: int, of_run: Floats) -> None:
-    """Set of_run[size] to the loss of path[j - size : j]."""
+    """Set of_run[size] to the SSE of path[j - size : j] as one group."""
     path = ways.path
     d = records.shape[1]
     origin = records[path[(j - 1) % len(path)]]

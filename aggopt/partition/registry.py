@@ -70,7 +70,7 @@ class OwnPartitioner(UserFunction):
         return Partition(labels, self._add_claim(evidence, result))
 
     def _add_claim(self, evidence: Evidence, result: Any) -> Evidence:
-        """Return aggopt's evidence with the bound that the function claims, if any."""
+        """Return the evidence with the bound that a user's function claims, if any."""
         if not isinstance(result, Partition) or not result.evidence[0].settled:
             return evidence
         bound = result.certificate.bound
@@ -80,12 +80,13 @@ class OwnPartitioner(UserFunction):
 
 
 def _copy_coordinates(records: F64 | Encoded) -> F64:
+    """Return a copy of the records, or of an encoded table's coordinates."""
     coordinates = records.coordinates if isinstance(records, Encoded) else records
     return coordinates.copy()
 
 
 def require_labels(origin: Origin, result: Any, n: int, k: int) -> Labels:
-    """Return the checked labels (n,) of a user-defined function.
+    """Return labels (n,) of a user-defined function; raise if they are invalid.
 
     Raises
     ------
@@ -193,7 +194,7 @@ class Partitioner(Method):
 
     @property
     def in_blocks(self) -> bool:
-        """Whether it can partition blocks of attributes, given X and k."""
+        """Whether the method accepts blocks of attributes, with X and k only."""
         return (
             self.confides is ConfidentialUse.NONE
             and self.takes is not AttributeUse.EACH
@@ -267,7 +268,7 @@ def resolve_function(
 
 
 def _require_method(list_accepted: Callable[[], tuple[str, ...]], value: Any) -> Any:
-    """Return a known name, a name of user code, or a function as a method."""
+    """Return a method's name or user-defined function; raise if it is not accepted."""
     if not callable(value):
         is_user_code = isinstance(value, str) and PARTITIONERS.names_user_code(value)
         return value if is_user_code else require_choice(value, list_accepted())
@@ -278,6 +279,7 @@ def _require_method(list_accepted: Callable[[], tuple[str, ...]], value: Any) ->
 
 
 def _serialise_method(method: Any) -> Any:
+    """Return a user-defined method's name, or the name itself, for JSON."""
     return method.origin.name if isinstance(method, OwnPartitioner) else method
 
 
@@ -310,7 +312,7 @@ class FromGroups(Grouping, PluginSection):
 
     @property
     def own_methods(self) -> tuple[Partitioner, ...]:
-        """The other method, if it is user-defined."""
+        """The other method as a tuple, empty unless it is user-defined."""
         return tuple(
             _adopt_function(method.function, method.origin)
             for _, method in self._others
@@ -319,4 +321,5 @@ class FromGroups(Grouping, PluginSection):
 
     @property
     def _others(self) -> list[tuple[str, Any]]:
+        """The other method as [(key, method)], with the key "initial" or "inner"."""
         return [(key, value) for key, value in self if key in ("initial", "inner")]

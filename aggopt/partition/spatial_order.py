@@ -15,7 +15,7 @@ PIECES = 64  # of the work, distributed to threads
 def sort_in_space(
     rows: Floats, leaf: int, threads: ThreadPool, *, turns: int = TURNS, seed: int = 0
 ) -> tuple[Floats, Labels]:
-    """Return rows (n, d) in a spatial order, and their record numbers (n,).
+    """Return rows (n, d) sorted so that near ones are close, and their numbers (n,).
 
     The rows are halved across their principal axis, each half likewise, down to parts
     of `leaf` rows or fewer; see `split_in_parts`.  With 0 turns the axes are random,
@@ -43,7 +43,7 @@ def sort_in_space(
 
 
 def split_in_parts(n: int, size: int) -> list[slice]:
-    """Return the parts into which n records in spatial order are halved.
+    """Return slices of n records in spatial order, of up to `size` records each.
 
     Each has `size` records or fewer, and size // 2 or more unless n has fewer.
     """
@@ -60,15 +60,18 @@ def split_in_parts(n: int, size: int) -> list[slice]:
 
 
 def _select_larger(level: list[slice], size: int) -> list[slice]:
+    """Return the slices of more than `size` records."""
     return [part for part in level if _count_records(part) > size]
 
 
 def _split_in_halves(part: slice) -> tuple[slice, slice]:
+    """Return both halves of a slice."""
     middle = part.start + _count_records(part) // 2
     return slice(part.start, middle), slice(middle, part.stop)
 
 
 def _count_records(part: slice) -> int:
+    """Return the number of records in a slice."""
     return int(part.stop - part.start)
 
 
@@ -86,7 +89,7 @@ def find_near(
     part: int = PART,
     progress: Progress = ignore_progress,
 ) -> Labels:
-    """Return near (n, count), neighbours of rows (n, d), the nearest first.
+    """Return the numbers of `count` near rows of each row, nearest first (n, count).
 
     The rows are in spatial order, so that the first tree is theirs; `trees` - 1 more
     have random axes.  Records of one part of a tree are compared with each other. For
@@ -121,4 +124,5 @@ def find_near(
 
 
 def _report_share(progress: Progress, done: int, count: int, share: float) -> None:
+    """Report progress: `done` of `count` trees, and a share of the next one."""
     progress((done + share) / count)

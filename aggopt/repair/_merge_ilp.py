@@ -54,7 +54,7 @@ def price_unions(
 ) -> UnionPrices:
     """Return the result of the linear program, solved by adding unions that pay.
 
-    The last `known` unions are in from the start. It stops after `seconds`; the bound
+    The last `known_count` unions are in from the start. It stops after `seconds`; the bound
     holds then, too.
     """
     with _UnionMaster(unions.m) as master:
@@ -143,7 +143,7 @@ def choose_from(
 ) -> Chosen:
     """Return the best choice of unions found, with its certificate.
 
-    The last `known` unions cover every group, and include those of `start`. Small
+    The last `known_count` unions cover every group, and include those of `start`. Small
     programs come first, part by part, in HiGHS; then `solver` chooses among all unions
     that a better choice may contain. These are known by reduced cost: a better choice
     contains no union that costs more than its groups' prices by the whole gap between

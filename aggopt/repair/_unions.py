@@ -97,7 +97,7 @@ def find_close_unions(
     """Return all t-close unions of up to `widest` groups, and those of `known` (n,).
 
     If that is less than `NEAR_WIDTH`, wider unions of near groups are included, too.
-    The t-close unions of `known` are last, followed by the union of all groups. When
+    The t-close unions of `known_labels` are last, followed by the union of all groups. When
     time is up, wider ones are left out.
     """
     m = int(labels.max()) + 1

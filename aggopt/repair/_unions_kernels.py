@@ -13,7 +13,7 @@ def enumerate_close(
     """Find unions that are t-close and have k records; return their number.
 
     It checks `turns` unions, beginning with `union` (count,), which is then advanced to
-    the next, or begins with -1 at the end. Results are written into `found` (turns,
+    the next, or begins with -1 at the end. Results are written into `close` (turns,
     count). off (m, bins) are the groups' deviations, which add up to those of a union.
     """
     m, bins = off.shape

@@ -85,7 +85,7 @@ def _update_and_check(space: Space, groups: Groups, trail: Trail) -> bool:
 
 @unrefcounted_inner
 def _dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
-    """Move each record of group g to a near group; False if one has none with room."""
+    """Move each record of group g to a near group; False if a record fits in none."""
     while groups.size[g] > 0:
         i = groups.ids[groups.start[g] + draw_below(trail.random_state, groups.size[g])]
         to = -1
@@ -259,7 +259,7 @@ def _update_spare(groups: Groups, trail: Trail) -> None:
 def measure_spacing(space: Space, lowest: Floats, out: Floats) -> None:
     """Write half the mean squared distance to each record's nearest into `out` (n,).
 
-    `least`, which is overwritten, determines their number.
+    `lowest`, which is overwritten, determines their number.
     """
     for i in range(len(out)):
         lowest[:] = np.inf

@@ -40,7 +40,7 @@ FEW = 20  # cuts of three from which on cuts of five are not separated
 def find_violated_cuts(
     groups: GroupColumns, share: Floats, few: Bool, have: set[Cut], max_cuts: int
 ) -> list[Cut]:
-    """Return up to `most` cuts of 3 and 5 records that this choice violates most.
+    """Return up to `max_cuts` cuts of 3 or 5 records that the shares violate most.
 
     `share` (q,) is the chosen share of each group; cuts contain records of `few` (n,).
     """
@@ -76,7 +76,7 @@ def find_violated_cuts(
 def _separate_cuts(
     kernel: Any, arguments: tuple[Any, ...], width: int
 ) -> tuple[Any, Any]:
-    """Return all cuts that a kernel finds, and their violations."""
+    """Return all violated cuts that a kernel finds, and the violation of each."""
     room = ROOM
     while True:
         rows = np.empty((room, width), np.int32)
@@ -88,7 +88,7 @@ def _separate_cuts(
 
 
 def count_halves(groups: GroupColumns, cuts: list[Cut], n: int) -> Any:
-    """Return half the records of each cut in each group, rounded down (l, q).
+    """Return, by cut and group, half the number of the cut's records, rounded down.
 
     A sparse matrix by columns.
     """
@@ -109,6 +109,7 @@ def count_halves(groups: GroupColumns, cuts: list[Cut], n: int) -> Any:
 
 
 def _index_columns(columns: Any, r: int) -> tuple[Any, Any]:
+    """Return (first, groups): record i is in groups[first[i] : first[i + 1]]."""
     q, at = np.nonzero(columns >= 0)
     return _index_by_record(columns[q, at].astype(np.int64), q.astype(np.int64), r)
 
@@ -126,7 +127,7 @@ class MasterSolution:
 
     @property
     def is_integral(self) -> bool:
-        """Whether all shares are integers."""
+        """Whether all shares of groups are whole numbers."""
         return bool((np.abs(self.share - np.rint(self.share)) < 1e-6).all())
 
 
@@ -151,7 +152,7 @@ class GroupMaster(RestrictedMaster):
         self.then(HighsProgram.add_columns, zeros, zeros, records, records, np.ones(n))
 
     def add(self, groups: GroupColumns, costs: Floats) -> None:
-        """Add groups (q, 2k - 1) with their costs."""
+        """Add groups (q, 2k - 1) as columns of the linear program, with their costs."""
         count = len(groups.sizes)
         if not count:
             return
@@ -179,7 +180,7 @@ class GroupMaster(RestrictedMaster):
         )
 
     def add_cuts(self, cuts: list[Cut]) -> None:
-        """Add cuts, valid for every partition."""
+        """Add cuts as rows of the linear program, valid for every partition."""
         half = count_halves(self.groups, cuts, self.n).tocsr()
         for row, cut in enumerate(cuts):
             part = slice(half.indptr[row], half.indptr[row + 1])
@@ -188,7 +189,7 @@ class GroupMaster(RestrictedMaster):
         self.cuts.extend(cuts)
 
     def solve(self, seconds: float = np.inf) -> MasterSolution | None:
-        """Return the optimum; None if the time limit ends the search."""
+        """Return the linear program's optimum; None if the time limit ends it."""
         solution = self.ask(seconds, HighsProgram.solve, seconds)
         if solution.status not in ("kOptimal", "kTimeLimit"):
             # a warm start may fail: solve from the beginning
@@ -207,7 +208,7 @@ class GroupMaster(RestrictedMaster):
     def branch(
         self, together: Sequence[Pair], apart: Sequence[Pair], alone: float
     ) -> None:
-        """Allow only groups with both or neither of a pair, or not both of another.
+        """Exclude groups that split a pair of `together` or contain one of `apart`.
 
         A single record costs `alone`.
         """
@@ -228,13 +229,13 @@ class GroupMaster(RestrictedMaster):
         self.then(HighsProgram.change_costs, np.full(n, alone))
 
     def guess(self, iterations: int, seconds: float = np.inf) -> float:
-        """Return the objective after some dual simplex iterations: a lower bound."""
+        """Return a lower bound: the objective after some dual simplex iterations."""
         return self.ask(seconds, HighsProgram.objective_after, iterations)
 
     def compute_reduced_costs(
         self, duals: Duals, costs: Floats, which: Labels | None = None
     ) -> Floats:
-        """Return the reduced costs of the groups, (q,)."""
+        """Return the reduced cost of each group at these duals, (q,)."""
         groups = self.groups if which is None else self.groups.at(which)
         u = np.append(duals.u, 0.0)
         reduced = costs - u[groups.members].sum(axis=1)
@@ -293,7 +294,7 @@ class ColumnGeneration:
         self.add(group_columns(best.labels, best.k))
 
     def add(self, groups: GroupColumns) -> int:
-        """Add the new groups; return their number."""
+        """Add groups to the linear program; return how many are new."""
         new = self.pool.add(groups)
         self.master.add(self.pool.all.at(new), self.pool.costs[new])
         return len(new)
@@ -304,7 +305,7 @@ class ColumnGeneration:
         return self.best.offer(labels)
 
     def solve(self) -> MasterSolution | None:
-        """Solve the restricted master; None if the time is up."""
+        """Return the linear program's solution; None if the time is up."""
         solved = self.master.solve(self.clock.left)
         if solved is not None:
             self.solved = solved
@@ -313,19 +314,20 @@ class ColumnGeneration:
         return solved
 
     def _offer_chosen(self, chosen: GroupColumns) -> None:
+        """Offer groups as a new incumbent if they hold every record."""
         n = self.master.n
         if chosen.sizes.sum() == n:  # no single record is chosen
             self.best.offer(number_groups(chosen, n))
 
     def price_heuristically(self, clock: Deadline) -> bool:
-        """Add columns by heuristic pricing until none pays; False if time is up."""
+        """Add groups by heuristic pricing until none pays; False if time is up."""
         while not clock.over and (solved := self.solve()) is not None:
             if not self._price_smoothed(solved):
                 return True
         return False
 
     def _price_smoothed(self, solved: MasterSolution) -> int:
-        """Add columns that price out at smoothed duals, else at the duals; count them.
+        """Add groups that price out at smoothed or exact duals; return their number.
 
         For large k the duals of a few hundred groups oscillate: smoothing converges in
         fewer rounds.
@@ -340,7 +342,7 @@ class ColumnGeneration:
         return self._price_heuristically(solved.duals)
 
     def _price_heuristically(self, duals: Duals) -> int:
-        """Add groups that price out by heuristic pricing; return their number."""
+        """Add groups of negative reduced cost by local search; return their number."""
         master = self.master
         if (
             master.cuts
@@ -364,14 +366,14 @@ class ColumnGeneration:
         return Duals(self.centre)
 
     def _enter(self, groups: GroupColumns) -> int:
-        """Add groups, and their variants in duplicates."""
+        """Add groups and variants with duplicates exchanged; return their number."""
         duplicates = self.pricer.duplicates
         if duplicates.some and self.solved is not None:
             groups = duplicates.list_variants(groups, self.solved.duals.u)
         return self.add(groups)
 
     def price(self, *, exact: bool = True) -> bool:
-        """Add all columns that price out; return whether provably none is left."""
+        """Add all groups that price out; return whether provably none is left."""
         phase = 0
         while (solved := self.solve()) is not None and not self.pruned:
             if phase == 0 and self._price_heuristically(solved.duals):
@@ -396,7 +398,7 @@ class ColumnGeneration:
         return None, phase
 
     def prove(self, duals: Duals, lowest: Floats) -> None:
-        """Raise the bound to the one that these duals prove, if that is higher."""
+        """Raise the lower bound to the one that duals and reduced costs prove."""
         bound = self.pricer.bound(duals, lowest)
         if bound <= self.bound:
             return
@@ -413,7 +415,7 @@ class ColumnGeneration:
         return best.value - self.bound <= best.gap * best.value / 2
 
     def cut(self) -> int:
-        """Add cuts that the last solution violates; return their number."""
+        """Add cuts that the linear program's solution violates; return their number."""
         solved = self.solve()  # there may be new columns
         if solved is None:
             return 0
@@ -427,7 +429,7 @@ class ColumnGeneration:
 
 
 def _share_sse(Z: Floats, labels: Labels, weights: Floats | None) -> Floats:
-    """Return each record's share of the SSE of these labels, (n,)."""
+    """Return each record's part of the SSE of the groups of labels, (n,)."""
     groups = [labels == g for g in range(labels.max() + 1)]
     if weights is None:
         means = [Z[members].mean(axis=0) for members in groups]
@@ -441,6 +443,7 @@ def _share_sse(Z: Floats, labels: Labels, weights: Floats | None) -> Floats:
 
 
 def _select_cheapest(priced: PricedGroups) -> GroupColumns:
+    """Return up to 20,000 priced groups of least reduced cost."""
     return priced.groups.at(np.argsort(priced.reduced, kind="stable")[:20_000])
 
 
@@ -454,7 +457,7 @@ def choose_groups(
     clock: Deadline,
     seconds: float,
 ) -> bool:
-    """Find the best partition into these groups; return whether the solver proved it.
+    """Solve an integer program over candidate groups; return whether it is optimal.
 
     The best partition so far is always feasible.
     """
@@ -475,7 +478,7 @@ def choose_groups(
 
 
 def _solve_program(data: model.Data, solver: Solver, limit: float | None) -> Answer:
-    """Solve in a separate process, as the time limit of HiGHS is soft."""
+    """Return the solver's answer, from a process that a hard time limit ends."""
     native = solver.native.lower()
     return run_with_hard_limit(model.MODEL, data, solver, limit, EXACTLY.get(native))
 
@@ -487,7 +490,7 @@ def _build_data(
     cuts: Sequence[Cut],
     weights: Floats | None = None,
 ) -> model.Data:
-    """Return the data of the integer program, without cuts if these are dense."""
+    """Return the integer program's data, without cuts if these have many entries."""
     inside = groups.members >= 0
     if count_halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
         cuts = ()

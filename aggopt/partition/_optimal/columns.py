@@ -18,12 +18,12 @@ class GroupColumns:
     sizes: Labels
 
     def at(self, chosen: Any) -> "GroupColumns":
-        """Return the groups at these positions or of this mask."""
+        """Return the groups at some positions, or selected by a mask."""
         return GroupColumns(self.members[chosen], self.sizes[chosen])
 
 
 def sort_groups(members: I32) -> GroupColumns:
-    """Return groups of rows with records in any order, and -1 after the last."""
+    """Return groups with sorted records; the rows `members` end in -1 if short."""
     last = np.iinfo(np.int32).max
     rows = np.sort(np.where(members < 0, last, members), axis=1)
     rows = np.where(rows == last, -1, rows).astype(np.int32)
@@ -31,7 +31,7 @@ def sort_groups(members: I32) -> GroupColumns:
 
 
 def group_columns(labels: Labels, k: int) -> GroupColumns:
-    """Return the groups of labels (n,), which have 2k - 1 records at most."""
+    """Return the groups of labels (n,) as rows of records, up to 2k - 1 each."""
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)
     rows = np.full((len(sizes), max(1, 2 * k - 1)), -1, np.int32)
@@ -41,7 +41,7 @@ def group_columns(labels: Labels, k: int) -> GroupColumns:
 
 
 def number_groups(groups: GroupColumns, n: int) -> Labels:
-    """Return the group of each record (n,), in the order of their first records."""
+    """Return labels (n,) of a partition into these groups, by first records."""
     groups = groups.at(np.argsort(groups.members[:, 0]))
     labels = np.empty(n, np.intp)
     labels[groups.members[groups.members >= 0]] = np.repeat(
@@ -56,7 +56,7 @@ def compute_group_sse(
     exact: bool = False,
     weights: Floats | None = None,
 ) -> Floats:
-    """Return the sum of squares of each group about its mean, (q,).
+    """Return the sum of squares of each group about its centroid, (q,).
 
     `exact` uses differences only: for groups that are far from 0 relative to their
     spread.  With `weights` (n,) both sum and mean are weighted.
@@ -97,7 +97,7 @@ class ColumnPool:
         self._place: dict[bytes, int] = {}
 
     def add(self, groups: GroupColumns) -> Labels:
-        """Add new groups; return their positions, (new,)."""
+        """Add groups that the pool lacks; return their positions in it."""
         have = len(self.costs)
         new: list[int] = []
         for row, key in enumerate(map(bytes, groups.members)):
@@ -114,7 +114,7 @@ class ColumnPool:
         return np.arange(have, len(self.costs))
 
     def places(self, groups: GroupColumns) -> Labels:
-        """Return the positions of these groups, (q,), which must be in the pool."""
+        """Return the positions of groups in the pool, which contains them, (q,)."""
         return np.array([self._place[bytes(row)] for row in groups.members], np.intp)
 
 
@@ -211,7 +211,7 @@ class PricingResult(NamedTuple):
 
     @classmethod
     def create_empty(cls, n: int, k: int, limits: Limits) -> "PricingResult":
-        """Return an empty result for n records."""
+        """Return empty arrays for the result of pricing groups of n records."""
         return cls(
             np.full((limits.room, 2 * k - 1), -1, np.int32),
             np.empty(limits.room),

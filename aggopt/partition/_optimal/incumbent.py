@@ -79,12 +79,12 @@ class Incumbent:
         self.little = LITTLE * min(self.value, ENOUGH)
 
     def cost(self, groups: GroupColumns) -> float:
-        """Return the SSE of a partition into these groups."""
+        """Return the SSE of the partition into these groups."""
         costs = compute_group_sse(self.Z, groups, self.exact, self.weights)
         return float(costs.sum())
 
     def offer(self, labels: Labels) -> bool:
-        """Accept these labels if their SSE is less; return whether it is."""
+        """Make labels (n,) the incumbent if their SSE is less; return whether it is."""
         value = self.cost(group_columns(labels, self.k))
         if value >= self.value:
             return False
@@ -93,18 +93,18 @@ class Incumbent:
         return True
 
     def take(self, labels: Labels) -> None:
-        """Accept labels that are known to be optimal."""
+        """Make labels (n,) the incumbent, which are known to be optimal."""
         self.offer(labels)
         self.prove(self.value)
         self.by = "all partitions"
 
     def prove(self, bound: float) -> None:
-        """Raise the bound to this, less a margin for rounding."""
+        """Raise the lower bound to `bound`, less a margin for rounding."""
         self.bound = max(self.bound, bound - SAFE * self.value)
 
     @property
     def closed(self) -> bool:
-        """Whether the gap is within the tolerance."""
+        """Whether the gap of SSE and lower bound is within the tolerance."""
         return self.within(max(self.gap, SAFE))
 
     @property
@@ -127,15 +127,15 @@ class Incumbent:
 
     @property
     def ended(self) -> bool:
-        """Whether no improvement is possible in these units."""
+        """Whether the search is over: the gap is closed, or other units are needed."""
         return self.closed or self.outgrown
 
     def within(self, gap: float) -> bool:
-        """Whether the gap is at most `gap`."""
+        """Whether SSE less lower bound is at most the share `gap` of the SSE."""
         return self.value - self.bound <= gap * self.value
 
     def magnify(self) -> tuple["Incumbent", float]:
-        """Return the incumbent in smaller units if its SSE is small, and the factor."""
+        """Return the incumbent in units that magnify a small SSE, and the factor."""
         if not 0 < self.value < ENOUGH:
             return self, 1.0
         factor = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # a power of two: exact
@@ -171,7 +171,7 @@ class ScaledIncumbent:
     def of(
         cls, records: Floats, k: int, gap: float, weighing: Weighing = NONE
     ) -> "ScaledIncumbent":
-        """Return MDAV's groups, in units in which a mean square is 1."""
+        """Return MDAV's partition of the records, scaled to a mean square of 1."""
         original = records
         records, exponent = scale_to_unit(zero_constants(records))
         Z = records - records.mean(axis=0)
@@ -211,7 +211,7 @@ class ScaledIncumbent:
         self.best = best
 
     def result(self, status: Status, solver: str, clock: Deadline) -> Partition:
-        """Return the best so far with its certificate, in the units of the records."""
+        """Return the incumbent partition and certificate, in the records' units."""
         best = self.best
         objective = compute_sse(self.records, best.labels, best.weights)
         bound = min(best.bound * self.unit**2, objective)

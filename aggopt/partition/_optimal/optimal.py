@@ -67,7 +67,7 @@ def optimal(
     weights: npt.ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of least or nearly least loss, and a bound on any groups' loss.
+    """Return groups of least or nearly least loss, and a lower bound on any loss.
 
     The model is `aggopt.models.set_partition`: set partitioning, solved by column
     generation.  Local search gives a partition; a linear program prices groups, until
@@ -177,7 +177,7 @@ def optimal(
 
 @cache
 def load_kernels() -> None:
-    """Import the kernels, so that no time limit counts imports."""
+    """Import the compiled modules, so that a time limit excludes compilation."""
     for name in (
         "aggopt.partition._optimal.pricing_kernels",
         "aggopt.partition._optimal.schedule",
@@ -187,6 +187,7 @@ def load_kernels() -> None:
 
 
 def _require_gap(gap: object) -> None:
+    """Raise a JobError unless the gap is a number from 0 to below 1."""
     if not is_number(gap) or not 0 <= gap < 1:  # type: ignore[operator]
         raise JobError(
             f"gap_tol = {gap}.", fix="pass a number from 0 to 1, such as 0.01."
@@ -205,7 +206,7 @@ class _OptimalOptions:
 def _make_only_partition(
     records: Floats, k: int, weighing: Weighing, clock: Deadline
 ) -> Partition:
-    """Return the only candidate partition: one group, or a group for each record."""
+    """Return the only possible partition: one group, or one for each record."""
     n = len(records)
     labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
     unit_records, exponent = scale_to_unit(records)
@@ -222,7 +223,7 @@ def _make_only_partition(
 def _run_search(
     work: ScaledIncumbent, options: _OptimalOptions, clock: Deadline
 ) -> Status:
-    """Improve and bound the best so far; return the reason why it ended."""
+    """Improve and bound the incumbent; return the status that the search ends with."""
     try:
         if not (clock.over or work.best.closed):
             _improve_incumbent(work, options, clock)
@@ -242,7 +243,7 @@ def _run_search(
 def _improve_incumbent(
     work: ScaledIncumbent, options: _OptimalOptions, clock: Deadline
 ) -> None:
-    """Improve and bound the incumbent by the method that suits size and time."""
+    """Improve and bound the incumbent by methods chosen by size and time limit."""
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
     from aggopt.partition._optimal.search_tree_kernels import MOST, estimate_time
     from aggopt.partition.neighbours import find_neighbours
@@ -280,6 +281,7 @@ def _improve_incumbent(
 
 
 def _enumerate_all(best: Incumbent) -> None:
+    """Make the best of all partitions the incumbent."""
     from aggopt.partition._optimal.search_tree_kernels import find_best_partition
 
     best.take(find_best_partition(best.Z, best.k, best.weights))

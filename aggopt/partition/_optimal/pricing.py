@@ -45,7 +45,7 @@ class Duplicates:
 
     @classmethod
     def of(cls, Z: Floats, k: int) -> "Duplicates":
-        """Return the duplicates among records (n, d), their weights among the d."""
+        """Return which records (n, d), also weighted, repeat often enough to matter."""
         _, place, sizes = np.unique(Z, axis=0, return_inverse=True, return_counts=True)
         place = place.ravel()
         many = sizes[place] >= max(k, COPIES)
@@ -59,11 +59,11 @@ class Duplicates:
 
     @property
     def some(self) -> bool:
-        """Whether any record is such a duplicate."""
+        """Whether any record repeats often enough to matter."""
         return bool(self.many.any())
 
     def average_duals(self, u: Floats) -> Floats:
-        """Return duals (n,) averaged over duplicates: symmetrised.
+        """Return the records' duals (n,), averaged over duplicate records.
 
         Dual feasible if u is: they are the mean over all permutations of duplicates.
         """
@@ -71,14 +71,14 @@ class Duplicates:
         return np.where(self.many, mean[self.place], u)
 
     def extend_bounds(self, bounds: Floats) -> Floats:
-        """Return bounds (n,), extended from the first duplicates to all others."""
+        """Return bounds (n,) with each first duplicate's bound for all the others."""
         first = np.flatnonzero(self.before < 0)
         of_place = np.full(int(self.place.max()) + 1, np.inf)
         np.minimum.at(of_place, self.place[first], bounds[first])
         return np.where(self.many, of_place[self.place], bounds)
 
     def list_variants(self, groups: GroupColumns, u: Floats) -> GroupColumns:
-        """Return variants of groups (q, w), duplicates of the highest duals first.
+        """Return groups with duplicates exchanged, those of highest duals first.
 
         If a group prices out at averaged duals, its first variant does at the duals u.
         """
@@ -91,7 +91,7 @@ class Duplicates:
         return sort_groups(np.concatenate(rows))
 
     def _variants(self, row: I32, records: I32, u: Floats) -> I32:
-        """Return rows of a group with its duplicates exchanged for others."""
+        """Return variants of one group (rows of records), its duplicates exchanged."""
         copied = records[self.many[records]]
         places, counts = np.unique(self.place[copied], return_counts=True)
         blocks = []
@@ -142,12 +142,12 @@ class Duals:
 
     @property
     def value(self) -> float:
-        """Objective of the dual program."""
+        """Objective of the dual program, a lower bound if the duals are feasible."""
         terms = (len(cut) // 2 * s for cut, s in zip(self.cuts, self.s, strict=True))
         return fsum([*self.u, *terms])
 
     def scale(self, share: float) -> "Duals":
-        """Return duals with this share of the records' duals."""
+        """Return the duals with those of records multiplied by `share`."""
         return Duals(share * self.u, self.cuts, self.s, self.together, self.apart)
 
 
@@ -207,7 +207,7 @@ class Pricer:
     def price_heuristically(
         self, duals: Duals, start: GroupColumns
     ) -> tuple[GroupColumns, Floats]:
-        """Return groups that price out, by local search from `start`, without cuts."""
+        """Return groups of negative reduced cost, by local search from `start`."""
         from aggopt.partition._optimal.pricing_kernels import improve_priced_groups
 
         ended = np.empty_like(start.members)
@@ -232,7 +232,7 @@ class Pricer:
         clock: Deadline,
         max_cost: float = PAYS,
     ) -> PricedGroups:
-        """Return groups of reduced cost at most `most`, all if complete.
+        """Return groups of reduced cost up to `max_cost`, by branch and bound.
 
         Duals are averaged over duplicates; among groups that differ in duplicates only,
         one is returned.
@@ -280,7 +280,7 @@ class Pricer:
         )
 
     def bound(self, duals: Duals, reduced_costs: Floats) -> float:
-        """Return a lower bound of every partition's SSE.
+        """Return the lower bound on every partition's SSE that duals prove.
 
         Each group has one medoid, and a partition at most floor(n / k) groups: the sum
         of the floor(n / k) least reduced costs bounds the dual's infeasibility.
@@ -289,7 +289,7 @@ class Pricer:
         return duals.value + fsum(np.minimum(lowest, 0.0))
 
     def _prices(self, duals: Duals) -> Prices:
-        """Return the duals in the form that kernels read."""
+        """Return the duals as arrays for the kernels."""
         apart = [tuple(pair) for pair in duals.apart]
         cuts = [*duals.cuts, *apart]
         penalty = np.append(-duals.s, np.full(len(apart), FORBIDDEN))
@@ -315,10 +315,12 @@ class Pricer:
 
 
 def _make_empty(k: int) -> Any:
+    """Return an array of no groups, (0, 2k - 1)."""
     return np.empty((0, 2 * k - 1), np.int32)
 
 
 def _index_by_record(record: Any, partner: Any, n: int) -> tuple[Any, Any]:
+    """Return (first, partners): record i has partners[first[i] : first[i + 1]]."""
     order = np.argsort(record, kind="stable")
     first = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(record, minlength=n), out=first[1:])

@@ -95,7 +95,7 @@ def find_candidates_of_medoid(
 
 @inner
 def _sum_near(pair: Floats, candidates: I64, width: int, near_sums: Floats) -> None:
-    """Set the sums of least distances among the remaining candidates."""
+    """Set near_sums[y, q] to the sum of the q least distances among candidates."""
     lowest = np.empty(width + 1)
     for y in range(len(candidates)):
         lowest[:] = FAR
@@ -116,7 +116,7 @@ def _check_bounds(
     limit: float,
     candidates: I64,
 ) -> Bool:
-    """Return which candidates satisfy the bounds (a) and (b)."""
+    """Return which candidates may be in a wanted group, by two bounds on its cost."""
     count = len(candidates)
     keep = np.zeros(count, np.bool_)
     a = np.empty(count)
@@ -159,7 +159,7 @@ def price_groups(
     limits: Limits,
     result: PricingResult,
 ) -> None:
-    """Find groups of low reduced cost whose medoid is one of `medoids`.
+    """Write groups of low reduced cost, with these medoids, to `result`.
 
     This kernel, like every one that Python calls and that may run for long, returns
     nothing: numba makes arrays and named tuples for Python by calling Python; Ctrl-C in
@@ -182,7 +182,7 @@ def _price_medoid(
     limits: Limits,
     result: PricingResult,
 ) -> None:
-    """Find the wanted groups whose medoid is record m."""
+    """Write groups of low reduced cost whose medoid is record m to `result`."""
     candidates, own_near = find_candidates_of_medoid(
         distances, k, prices.u, m, limits.largest
     )
@@ -217,7 +217,7 @@ def _search(
     limits: Limits,
     result: PricingResult,
 ) -> bool:
-    """Search all groups of this medoid; return whether the search is complete."""
+    """Search all groups of medoid m; return whether no limit ended the search."""
     level = 1
     nodes = 0
     begin = result.counts[RETURNED]
@@ -264,7 +264,7 @@ def _record_group(
     result: PricingResult,
     begin: int,
 ) -> None:
-    """Keep P if m is its medoid and room is left; if m has too many, keep the best."""
+    """Store the chosen group if m is its medoid; replace a worse one if m has many."""
     rows = tree.ids[tree.part[:size]]
     sort_in_place(rows)
     if not _is_medoid(pull, rows, m):
@@ -290,7 +290,7 @@ def _record_group(
 
 @inner
 def _is_medoid(pull: Floats, rows: I64, m: int) -> bool:
-    """Whether no row has a smaller sum of distances; all are summed in one order."""
+    """Whether no record of a group has a smaller sum of distances than record m."""
     medoid_sum = 0.0
     for j in rows:
         medoid_sum += pull[m, j]
@@ -318,7 +318,7 @@ def improve_priced_groups(
     ended: I32,
     reduced: Floats,
 ) -> None:
-    """Find the local optimum of each group (q, 2k - 1), and its reduced cost (q,).
+    """Write each group's local optimum to `ended`, its reduced cost to `reduced`.
 
     A record joins, leaves, or replaces another, whichever gains most, until no change
     gains. Candidates are near (n, c) to a member.
@@ -353,7 +353,7 @@ def _improve_group(
     inside: Bool,
     to: Floats,
 ) -> int:
-    """Change a group while that lowers its reduced cost; return its size."""
+    """Change a group while its reduced cost falls; return its new size."""
     weight = distances.weight
     pair = distances.pair
     within = _sum_pairs(pair, group, size)
@@ -404,7 +404,7 @@ def _improve_group(
 def _apply_change(
     group: I64, size: int, inside: Bool, kind: int, out: int, come: int
 ) -> int:
-    """Make a change of kind JOIN, LEAVE or both; return the new size of the group."""
+    """Let record `come` join, `out` leave, or both; return the group's new size."""
     if kind != JOIN:
         inside[group[out]] = False
         size -= 1
@@ -418,7 +418,7 @@ def _apply_change(
 
 @inlined
 def _sum_distances(pair: Floats, j: int, group: I64, size: int) -> float:
-    """Return the sum of squared distances from a record to a group."""
+    """Return the sum of squared distances from record j to a group's records."""
     total = 0.0
     for y in range(size):
         total += pair[j, group[y]]
@@ -427,7 +427,7 @@ def _sum_distances(pair: Floats, j: int, group: I64, size: int) -> float:
 
 @inlined
 def _sum_weights(weight: Floats, group: I64, size: int) -> float:
-    """Return the weight of a group."""
+    """Return the sum of the weights of a group's records."""
     total = 0.0
     for y in range(size):
         total += weight[group[y]]

@@ -42,7 +42,7 @@ class Searches:
         self._given = 0
 
     def improve(self, labels: Labels, perturbations: float, clock: Deadline) -> Labels:
-        """Return labels of no more SSE, after `perturbations` per record."""
+        """Return labels (n,) of the same or less SSE, by local search."""
         seed = int(self.rng.integers(2**31))
         labels_found = improve_labels(
             self.Z,
@@ -58,7 +58,7 @@ class Searches:
         return np.asarray(labels_found, np.intp)
 
     def new_groups(self) -> GroupColumns:
-        """Return the groups collected since the last call."""
+        """Return the groups that local search met since the last call."""
         start, ids = self.met.groups()
         start = start[self._given :]
         before = self._given
@@ -78,7 +78,7 @@ def continue_search(
     perturbations: float,
     clock: Deadline,
 ) -> bool:
-    """Improve labels, add collected groups; return whether the incumbent improved."""
+    """Search from labels, add the groups met; return whether the incumbent improved."""
     improved_labels = searches.improve(labels, perturbations, clock)
     if (
         not generation.pricer.duplicates.some
@@ -91,7 +91,7 @@ STEPS = (0.5, 0.7, 0.8, 0.85, 0.89, 0.92, 0.94, 0.96, 0.98)
 
 
 def raise_bound_by_scaling(generation: ColumnGeneration, clock: Deadline) -> bool:
-    """Raise the bound by duals scaled with growing factors; return whether all ended.
+    """Raise the bound by scaled duals; return whether pricing ended at all scales.
 
     If no group prices out at duals u, none does at a share of them.  The smaller the
     share, the sooner exact pricing ends.
@@ -117,7 +117,7 @@ ROUNDING_PERTURBATIONS = 20  # per record
 def try_roundings(
     generation: ColumnGeneration, searches: Searches, trials: int, within: Deadline
 ) -> bool:
-    """Try `trials` roundings; return whether the incumbent improved."""
+    """Round the linear program's solution; return whether the incumbent improved."""
     better = False
     for _ in range(trials):
         if within.over:
@@ -133,7 +133,7 @@ def try_roundings(
 
 
 def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
-    """Return labels: groups drawn by their share, and MDAV among the other records."""
+    """Return labels (n,): groups drawn by their shares, and MDAV for the rest."""
     solved = generation.solved
     n = generation.master.n
     k = generation.best.k
@@ -154,7 +154,7 @@ def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
 def _draw(
     generation: ColumnGeneration, searches: Searches, share: Floats, labels: Labels
 ) -> None:
-    """Label disjoint groups, drawn by their shares."""
+    """Write labels of disjoint groups, drawn at random by their shares, to `labels`."""
     candidates = np.flatnonzero(share > LEAST_SHARE)
     rng = searches.rng
     order = np.argsort(-share[candidates] * rng.uniform(0.6, 1.4, len(candidates)))
@@ -186,7 +186,7 @@ def search_among_groups(
     clock: Deadline,
     seconds: float,
 ) -> None:
-    """Choose among groups of least reduced cost, and search from the chosen ones.
+    """Solve integer programs over the best groups, and search from their solutions.
 
     The number of groups grows until a solver cannot choose among them within `seconds`,
     or falls until it can.
@@ -218,7 +218,7 @@ def search_among_groups(
 
 
 def _select_groups(generation: ColumnGeneration, max_groups: int) -> Labels:
-    """Return up to `most` groups that may belong to a better partition."""
+    """Return up to `max_groups` groups that a better partition may contain."""
     solved = generation.solve()
     if solved is None:
         return np.empty(0, np.intp)
@@ -231,7 +231,7 @@ def _select_groups(generation: ColumnGeneration, max_groups: int) -> Labels:
 
 
 def _price_all(generation: ColumnGeneration, clock: Deadline) -> None:
-    """Add the groups of least reduced cost among all groups."""
+    """Add the groups of least reduced cost, found by exact pricing of all groups."""
     if generation.proof is None or generation.pricer.duplicates.some:
         return
     best = generation.best
@@ -285,7 +285,7 @@ class OptimalProblem:
 def run_schedule(
     task: OptimalProblem, best: Incumbent, clock: Deadline, report: Progress
 ) -> None:
-    """Improve and bound `best` until the gap is closed or the deadline passes.
+    """Improve and bound the incumbent until its gap is closed or time is over.
 
     It also ends when a partition is found that requires other units.
 
@@ -307,7 +307,7 @@ def _run_steps(
     clock: Deadline,
     report: Progress,
 ) -> None:
-    """Run all steps of the schedule, each within its share of the time."""
+    """Run all steps of the search, each within its share of the time."""
     searches = Searches(task.Z, task.k, task.near, task.seed, task.weights)
     within = _make_deadline(clock, 0.15)
     for _ in range(RESTARTS):
@@ -345,19 +345,19 @@ def _run_steps(
 
 
 def _make_deadline(clock: Deadline, share: float) -> Deadline:
-    """Return a deadline after this share of the remaining time."""
+    """Return a deadline at a share of the clock's remaining time."""
     return Deadline(share * clock.left if np.isfinite(clock.left) else None)
 
 
 def _limit_program(clock: Deadline, share: float) -> float:
-    """Return the time limit of an integer program."""
+    """Return an integer program's time limit in seconds, a share of the rest."""
     return share * clock.left if np.isfinite(clock.left) else LONGEST
 
 
 def _round_until_idle(
     generation: ColumnGeneration, searches: Searches, within: Deadline
 ) -> None:
-    """Round the master's solution, improve it, and add the collected groups."""
+    """Round solutions of the linear program until the incumbent stays the same."""
     failed = 0
     while failed < PATIENCE and not within.over:
         better = try_roundings(generation, searches, TRIALS, within)
@@ -368,7 +368,7 @@ def _round_until_idle(
 def _price_until_done(
     generation: ColumnGeneration, task: OptimalProblem, clock: Deadline
 ) -> bool:
-    """Price until no group pays; return whether that is proven."""
+    """Add groups until none prices out; return whether that is proven."""
     if task.k <= SMALL and generation.price():
         return True
     if generation.best.ended or not raise_bound_by_scaling(
@@ -379,7 +379,7 @@ def _price_until_done(
 
 
 def _cut_until_done(generation: ColumnGeneration, within: Deadline) -> None:
-    """Cut and price until the gap is closed, no cut is violated, or it stalls."""
+    """Add cuts and groups until the gap is closed or hardly falls."""
     best = generation.best
     while not (best.ended or within.over):
         before = best.bound
@@ -395,7 +395,7 @@ def _choose_groups(
     task: OptimalProblem,
     within: Deadline,
 ) -> None:
-    """Solve restricted integer programs, each within a part of the time."""
+    """Improve the incumbent by integer programs, within limited time each."""
     search_among_groups(
         generation, searches, task.solver, within, _limit_program(within, 0.3)
     )
@@ -431,7 +431,7 @@ class BranchAndPrice:
         self.open = [BranchNode(generation.best.bound, 0, (), ())]
 
     def process(self, clock: Deadline, max_nodes: float = np.inf) -> None:
-        """Process up to `most` nodes, best bound first, until the gap is closed."""
+        """Branch, lowest bound first, on up to `max_nodes` nodes or to a closed gap."""
         generation = self.generation
         best = self.generation.best
         before = generation.bound
@@ -447,7 +447,7 @@ class BranchAndPrice:
         generation.bound = before
 
     def _process(self, node: BranchNode) -> None:
-        """Bound a node, and replace it by two nodes unless it is pruned."""
+        """Bound a node; replace it by two nodes unless it is pruned."""
         bound, pair = _bound_node(self.generation, node)
         if self.generation.clock.over:
             heapq.heappush(self.open, node._replace(bound=bound))
@@ -462,13 +462,14 @@ class BranchAndPrice:
 
 
 def _split_node(node: BranchNode, pair: Pair) -> tuple[Sides, Sides]:
+    """Return the constraints of two nodes: a pair is in one group, or is not."""
     return ((*node.together, pair), node.apart), (node.together, (*node.apart, pair))
 
 
 def _bound_node(
     generation: ColumnGeneration, node: BranchNode
 ) -> tuple[float, Pair | None]:
-    """Return the bound of a node, and a pair to branch on, None if it is pruned."""
+    """Return a node's lower bound, and the pair to branch on; None if pruned."""
     _enter_node(generation, node.together, node.apart)
     generation.bound = node.bound
     for _ in range(CUTS):
@@ -480,12 +481,13 @@ def _bound_node(
 
 
 def _enter_node(generation: ColumnGeneration, together: Pairs, apart: Pairs) -> None:
+    """Restrict the linear program to groups that a node's pairs allow."""
     alone = ALONE * max(1.0, float(generation.pool.costs.max()))
     generation.master.branch(together, apart, alone)
 
 
 def _choose_pair(generation: ColumnGeneration, node: BranchNode) -> Pair | None:
-    """Return the pair of the best strong-branching score."""
+    """Return the pair of records to branch on, by the rise of both bounds."""
     before = generation.bound
     best = None
     best_score = 0.0
@@ -503,7 +505,7 @@ def _choose_pair(generation: ColumnGeneration, node: BranchNode) -> Pair | None:
 
 
 def _list_fractional_pairs(generation: ColumnGeneration) -> list[Pair]:
-    """Return pairs with a fractional weight, by duals and fractionality."""
+    """Return pairs of records that share groups in part, the most promising first."""
     solved = generation.solved
     if solved is None:
         return []
@@ -534,7 +536,7 @@ EDGE = 1 + 1e-9  # for rounding in the gap
 def prove_by_enumeration(
     generation: ColumnGeneration, solver: Solver, clock: Deadline, seconds: float
 ) -> bool:
-    """Close the gap by enumeration; return whether it is closed.
+    """Enumerate groups that may improve; return whether the gap is now closed.
 
     A partition with a group of reduced cost r or more costs at least the bound plus r.
     So the best partition into groups below r is optimal, or the optimum is at least the

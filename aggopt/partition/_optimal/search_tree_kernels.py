@@ -67,7 +67,7 @@ def build_search_tree(
     candidates: I64,
     near_sums: Floats,
 ) -> SearchTree:
-    """Build the search tree of a medoid and its candidates, which ascend by v."""
+    """Return the search tree of groups with medoid m, at its root."""
     count = len(candidates) + 1
     levels = 2 * k
     ids = np.empty(count, np.int64)
@@ -119,7 +119,7 @@ def build_search_tree(
 
 @inlined
 def is_missing_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bool:
-    """Whether a duplicate that must be chosen before this candidate is missing in P."""
+    """Whether the candidate's preceding duplicate is missing in the partial group."""
     needed = prices.before[tree.ids[tree.open[level, at]]]
     is_chosen = needed < 0
     for y in range(level):
@@ -129,7 +129,7 @@ def is_missing_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bo
 
 @inlined
 def choose_candidate(tree: SearchTree, prices: Prices, level: int, at: int) -> None:
-    """Add a candidate to P, with its costs and the penalties of cuts."""
+    """Add a candidate to the partial group, with its costs and cuts' penalties."""
     y = tree.open[level, at]
     tree.part[level] = y
     tree.W[level + 1] = tree.W[level] + tree.g[level, at]
@@ -150,7 +150,7 @@ def choose_candidate(tree: SearchTree, prices: Prices, level: int, at: int) -> N
 
 @inlined
 def find_missing_mate(tree: SearchTree, prices: Prices, level: int) -> int:
-    """Return a record that P requires but does not contain; -1 if none is missing."""
+    """Return a record that the partial group lacks but must contain; -1 if none."""
     for y in range(level):
         i = tree.ids[tree.part[y]]
         for w in range(prices.mate_first[i], prices.mate_first[i + 1]):
@@ -164,7 +164,7 @@ def find_missing_mate(tree: SearchTree, prices: Prices, level: int) -> int:
 
 @inlined
 def require_mate(tree: SearchTree, prices: Prices, level: int, mate: int) -> bool:
-    """Make this record the only choice; return whether it is a candidate."""
+    """Make a record the only choice at this level; return whether it is a candidate."""
     if mate < 0:
         return True
     at = 0
@@ -195,7 +195,7 @@ def find_candidates(
     terms: Floats,
     keep: Bool,
 ) -> bool:
-    """Find the candidates that remain after a choice; return whether any do."""
+    """Set the candidates that remain after a choice; return whether any remain."""
     before = level - 1
     rest = tree.number[before] - (at + 1)
     if rest < 1 or level + rest < k:
@@ -235,7 +235,7 @@ def _mark_candidates(
     terms: Floats,
     keep: Bool,
 ) -> bool:
-    """Mark candidates that may complete a wanted group of s; return whether any do."""
+    """Mark candidates for groups of s within the cost limit; return whether any is."""
     before = level - 1
     r = s - level
     base = tree.V[level] + tree.penalty[level]
@@ -265,7 +265,7 @@ FAR = 1e150  # more than any sum of terms
 
 @compiled
 def fill_distances(Z: Floats, D: Floats) -> None:
-    """Write the squared distances among records Z (n, d) into D (n, n)."""
+    """Write the squared distances of records Z (n, d) to D (n, n)."""
     n, d = Z.shape
     for i in range(n):
         D[i, i] = 0.0
@@ -278,7 +278,7 @@ def fill_distances(Z: Floats, D: Floats) -> None:
 
 @compiled
 def fill_near_sums(D: Floats, sums: Floats) -> None:
-    """Write the sum of the q least distances from each record into sums[:, q]."""
+    """Write the sum of the q least distances from each record to sums[:, q]."""
     n = len(D)
     max_count = sums.shape[1] - 1
     lowest = np.empty(max_count + 1)
@@ -304,7 +304,7 @@ def sum_heaviest(weight: Floats, heavy: Floats) -> None:
 
 @inlined
 def insert_sorted(lowest: Floats, size: int, x: float) -> None:
-    """Insert x among the `size` least so far, in ascending order."""
+    """Insert x into the ascending list of the `size` least numbers, if it is less."""
     if x < lowest[size - 1]:
         at = size - 1
         while at > 0 and lowest[at - 1] > x:
@@ -315,7 +315,7 @@ def insert_sorted(lowest: Floats, size: int, x: float) -> None:
 
 @inlined
 def accumulate_sums(sums: Floats, lowest: Floats, count: int) -> None:
-    """Set sums[q] to the sum of the q least."""
+    """Set sums[q] to the sum of the q least numbers, for q up to `count`."""
     sums[0] = 0.0
     for q in range(count):
         sums[q + 1] = sums[q] + lowest[q]
@@ -323,7 +323,7 @@ def accumulate_sums(sums: Floats, lowest: Floats, count: int) -> None:
 
 @inlined
 def sum_lowest(lowest: Floats, r: int, base: float) -> tuple[float, float]:
-    """Return base plus the r least, and plus the r - 1 least."""
+    """Return base plus the r least numbers, and base plus the r - 1 least."""
     less = base
     for q in range(r - 1):
         less += lowest[q]
@@ -332,7 +332,7 @@ def sum_lowest(lowest: Floats, r: int, base: float) -> tuple[float, float]:
 
 @compiled
 def fill_lowest_losses(costs: Floats, k: int, lowest_loss: Floats, first: I64) -> None:
-    """Set the least loss of each set (2^n,), and the group in it of its first record.
+    """Set each record set's least loss, and its first record's group (2^n,).
 
     The least losses are inf initially; sets without a partition keep that.
     """
@@ -356,7 +356,7 @@ PAIR = 2e-8  # seconds for one of them, at most
 
 
 def estimate_time(n: int) -> float:
-    """Return the seconds that n records take at most."""
+    """Return an upper estimate of the seconds to search all partitions of n records."""
     return PAIR * 3.0**n
 
 

@@ -15,7 +15,7 @@ BROKEN = 1e-4  # least violation of a cut
 
 @compiled
 def fill_pair_shares(columns: I32, share: Floats, pairs: Floats) -> None:
-    """Write the joint share of two records into pairs (r, r)."""
+    """Write the total share of groups with both records to pairs (r, r)."""
     pairs[:] = 0.0
     for q in range(len(columns)):
         for a in columns[q]:
@@ -34,9 +34,9 @@ def find_triples(
     cuts: I32,
     broken: Floats,
 ) -> int:
-    """Find violated cuts of three records, with their violation; return their number.
+    """Find violated cuts of three records, and violations; return their number.
 
-    They are written into found (room, 3) and broken (room,) while room is left. Columns
+    They are written into cuts (room, 3) and broken (room,) while room is left. Columns
     with record i are holding[first[i] : first[i + 1]].
     """
     count = 0
@@ -69,7 +69,7 @@ def find_quintuples(
     cuts: I32,
     broken: Floats,
 ) -> int:
-    """Find violated cuts of five records likewise, grown from three by one each."""
+    """Find violated cuts of five records, grown from triples; return their number."""
     count = 0
     counts = np.zeros(len(columns), np.int64)
     gain = np.zeros(len(pairs))
@@ -101,7 +101,7 @@ def _grow_cut(
     counts: I64,
     gain: Floats,
 ) -> float:
-    """Fill in the last two of five records; return the left side of the cut."""
+    """Choose the last two of five records; return the left side of their cut."""
     for i in five[:3]:
         for q in holding[first[i] : first[i + 1]]:
             counts[q] += 1
@@ -134,7 +134,7 @@ def _find_next_record(
     counts: I64,
     gain: Floats,
 ) -> int:
-    """Return the record with the largest joint share; as a fifth, by halves."""
+    """Return the record whose groups share most with those of the chosen ones."""
     best = -1
     highest = 0.0
     last = len(chosen) == 4
@@ -167,7 +167,7 @@ def _find_next_record(
 def _sum_halves(
     columns: I32, share: Floats, chosen: I32, first: I64, holding: I64
 ) -> float:
-    """Return the left side of the cut of the chosen records."""
+    """Return the left side of a cut: shares times half the chosen records in groups."""
     total = 0.0
     for y in range(len(chosen)):
         i = chosen[y]

@@ -58,7 +58,7 @@ class Evidence:
         return evidence
 
     def claiming(self, claim: Claim) -> "Evidence":
-        """Return this evidence with a bound that user code claims."""
+        """Return the evidence with a lower bound that user code claims."""
         return Evidence(
             self.status,
             lambda: self.loss,
@@ -72,7 +72,7 @@ class Evidence:
 
     @property
     def loss(self) -> float:
-        """The objective, without computing a bound."""
+        """Loss of the groups, computed without its lower bound."""
         if self._found is not None:
             return self._found.objective
         ways = self._ways
@@ -82,7 +82,7 @@ class Evidence:
 
     @property
     def certificate(self) -> Certificate:
-        """The objective with its bound."""
+        """The certificate of the loss, computed with its bound on first access."""
         ways = self._ways
         if self._found is None and ways is not None:
             self._found = ways[1](self.loss)
@@ -154,7 +154,7 @@ def make_certificate(
     by: str,
     seconds: float,
 ) -> Certificate:
-    """Return the certificate of a sum of squares.
+    """Return the certificate of a sum of squares; OPTIMAL if the bound is met.
 
     It is OPTIMAL if the bound is met, and else has the given `status`. If the objective
     overflows, nothing is proven: the bound is None.

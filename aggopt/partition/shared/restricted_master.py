@@ -10,7 +10,7 @@ from aggopt.solvers.separate_process import RemoteObject
 
 
 def require_highs(columns: str) -> None:
-    """Raise unless HiGHS, which prices the columns, is installed."""
+    """Raise a SolverError unless HiGHS is installed; `columns` names its task."""
     if SOLVERS["cvxpy:highs"].lacks:
         raise SolverError(
             f"{columns} are priced by HiGHS, which is not installed.",

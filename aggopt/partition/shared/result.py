@@ -129,7 +129,7 @@ class Partition:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the search, which then returned its best so far."""
+        """Whether Ctrl-C ended the search early."""
         return any(e.status is Status.INTERRUPTED for e in self.evidence)
 
     @property
@@ -143,18 +143,18 @@ class Partition:
         return self.labels.ndim
 
     def max(self, axis: int | None = None, out: Any = None, **options: Any) -> Any:
-        """Return the largest group number; labels (n,) have one group more.
+        """Return the largest group number, as `numpy.ndarray.max` does.
 
         Arguments are those of an array's `max`, which `np.max` passes on.
         """
         return _convert_scalar(self.labels.max(axis, out, **options))
 
     def min(self, axis: int | None = None, out: Any = None, **options: Any) -> Any:
-        """Return the smallest group number, 0; arguments as for `max`."""
+        """Return the smallest group number, 0; arguments are those of `max`."""
         return _convert_scalar(self.labels.min(axis, out, **options))
 
     def tolist(self) -> list[Any]:
-        """Return the labels as plain numbers."""
+        """Return the labels as a list of Python ints."""
         return list(self.labels.tolist())
 
     def copy(self) -> Labels:
@@ -217,7 +217,7 @@ class Partition:
 
     @property
     def _summary(self) -> str:
-        """Summary of records and groups."""
+        """Text on the number of records and the sizes of groups."""
         sizes = self.sizes[self.sizes > 0]
         smallest = int(sizes.min())
         largest = int(sizes.max())
@@ -231,7 +231,7 @@ class Partition:
         return f"{len(self)} records in {plural(len(sizes), 'group')} of {size_range}"
 
     def _repr_html_(self) -> str:
-        """Return sizes and certificates for a notebook."""
+        """Return an HTML table of sizes and certificates, for a notebook."""
         is_computed = not all(evidence.settled for evidence in self.evidence)
         if is_computed and len(self) > SHOWN:
             return render_html_section(
@@ -252,7 +252,7 @@ class Partition:
 def combine_blocks(
     parts: Sequence[Partition], columns: Sequence[tuple[int, ...]]
 ) -> Partition:
-    """Return the labels (n, d) of independently partitioned blocks of attributes.
+    """Return the partition (n, d) of separately partitioned blocks of attributes.
 
     `columns` are the positions of each block; together they are 0..d-1.
     """
@@ -264,7 +264,7 @@ def combine_blocks(
 
 
 def _require_proofs(certificates: object) -> tuple[Proof, ...]:
-    """Return certificates as a tuple; refuse objects of another type."""
+    """Return certificates as a tuple; raise if one is of another type."""
     sequence = isinstance(certificates, list | tuple) and certificates
     proofs: list[Proof] = []
     for proof in certificates if sequence else [certificates]:  # type: ignore[attr-defined]
@@ -278,16 +278,19 @@ def _require_proofs(certificates: object) -> tuple[Proof, ...]:
 
 
 def _convert_scalar(value: Any) -> Any:
+    """Return a NumPy scalar as a Python number; others unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _extract_labels(other: object) -> Any:
+    """Return the labels of a partition; other objects unchanged."""
     return other.labels if isinstance(other, Partition) else other
 
 
 def _rebuild(
     labels: Labels, certificates: tuple[Certificate, ...], merging: Certificate | None
 ) -> Partition:
+    """Return a partition from its pickled parts."""
     return Partition(labels, certificates, merging=merging)
 
 
@@ -332,11 +335,12 @@ class Block:
 
     @property
     def _parts(self) -> tuple[object, ...]:
+        """The parts by which blocks are compared: columns, labels, certificates."""
         return self.columns, self.labels, self.partition.certificates
 
 
 def combine_labels(blocks: Sequence[Block]) -> Labels:
-    """Return labels (n,) of one block, or (n, d) of several."""
+    """Return the labels of blocks of attributes: (n,) of one, (n, d) of several."""
     if len(blocks) == 1:
         return blocks[0].labels
     parts = [block.partition for block in blocks]

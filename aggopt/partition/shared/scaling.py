@@ -23,7 +23,7 @@ def scale_to_unit(records: Floats) -> tuple[Floats, int]:
 
 
 def zero_constants(records: Floats) -> Floats:
-    """Return records with 0 for constant attributes, which do not affect distances.
+    """Return records with constant attributes set to 0; distances stay equal.
 
     Large constants would leave no precision for the other attributes within [-1, 1].
     """
@@ -63,7 +63,7 @@ class Weighing(NamedTuple):
 
     @classmethod
     def read(cls, weights: npt.ArrayLike | None, n: int) -> "Weighing":
-        """Return the weights of n records.
+        """Return the sampling weights of n records, checked, scaled to mean 1.
 
         Raises
         ------
@@ -116,7 +116,7 @@ def scale_records(
 def scale_with_weights(
     X: npt.ArrayLike, scale: str, weights: npt.ArrayLike | None
 ) -> tuple[Floats, Weighing]:
-    """Return scaled records, and weights; raises as both readers do."""
+    """Return scaled records and sampling weights, both checked."""
     if weights is None:
         return scale_records(X, scale), NONE
     weighing = Weighing.read(weights, len(read_records(X)))
@@ -124,17 +124,17 @@ def scale_with_weights(
 
 
 def read_records(X: npt.ArrayLike) -> "Floats | Encoded":
-    """Return records in their own units, or the encoded table unchanged."""
+    """Return records as floats in their own units; encoded tables unchanged."""
     return X if isinstance(X, Encoded) else _require_matrix(X)
 
 
 def read_columns(X: npt.ArrayLike) -> Floats:
-    """Return one column for each attribute; raises as `matrix` and as `one_each`."""
+    """Return one numeric column for each attribute, (n, d)."""
     return X.one_each() if isinstance(X, Encoded) else _require_matrix(X)
 
 
 def _require_matrix(X: npt.ArrayLike) -> Floats:
-    """Return records as `matrix` does; errors on names or dates refer to `encode`."""
+    """Return records as a matrix of floats; raise, and refer to `encode`, if not."""
     try:
         return check_matrix(X)
     except TableError as error:
@@ -145,6 +145,7 @@ def _require_matrix(X: npt.ArrayLike) -> Floats:
 
 
 def _has_names(X: npt.ArrayLike) -> bool:
+    """Whether a table contains texts or dates."""
     try:
         array = np.asarray(X)
     except (TypeError, ValueError):  # rows of unequal length

@@ -54,16 +54,16 @@ class Grouping(MethodSection):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments of the method's function."""
+        """The arguments of the method's function, by name."""
         return {k: v for k, v in super().settings.items() if k not in TABLE_SETTINGS}
 
     @property
     def same_orderings(self) -> bool:
-        """Whether the ordering of records is equal for all k, which then share it."""
+        """Whether the method orders records in the same way for all k."""
         return False
 
     def require(self, k: int) -> None:
-        """Refuse settings that are incompatible with groups of k records."""
+        """Raise if settings are incompatible with groups of k; here none is."""
 
 
 class Timed(Grouping):
@@ -73,7 +73,7 @@ class Timed(Grouping):
     effort: Effort = "default"
 
     def require(self, k: int) -> None:
-        """Refuse an effort in addition to a time limit."""
+        """Raise a JobError if an effort and a time limit are both set."""
         if self.time_limit is not None and self.effort != "default":
             raise JobError(
                 f"[partition] effort = {self.effort!r} and time_limit are both "
@@ -83,7 +83,7 @@ class Timed(Grouping):
 
 
 def require_choice(name: str, choices: Iterable[str]) -> str:
-    """Return a known name, or refuse it with pydantic's error for literals."""
+    """Return `name` if it is one of `choices`; else raise pydantic's error."""
     names = list(map(repr, choices))
     if repr(name) in names:
         return name
