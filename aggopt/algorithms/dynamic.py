@@ -20,7 +20,7 @@ SMALL = -480  # exponent: 2**-480 counts
 def run(
     data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
 ) -> Answer:
-    """Return labels of the sorted values, found in O(n k) steps at most.
+    """Return the optimal groups of sorted values, by dynamic programming.
 
     For usual k few beginnings of a group need be looked at; for large k each block of
     k is worked off by halves, in O(n log k).  Memory grows as n.
@@ -59,7 +59,7 @@ def run(
 
 
 def _scale_values(data: model.Data) -> Floats:
-    """Return the values, times a power of two if their squares would not be floats."""
+    """Return the values times a power of two that keeps their squares finite."""
     from aggopt.algorithms import runs as _runs
 
     gap = _runs.find_least_gap(data.x)

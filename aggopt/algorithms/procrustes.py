@@ -16,7 +16,7 @@ from aggopt.solvers.solver import Solver
 def run(
     data: model.Data, solver: Solver, native: Mapping[str, Any], start: object
 ) -> Answer:
-    """Return the centroids (m, d), and the bound that their multipliers prove."""
+    """Return the nearest centroids (m, d) that keep the covariance, and a bound."""
     started = compile_time.now()
     centroids = data.renormalised
     bound = max(model.proven(data, model.compute_multipliers(data, centroids)), 0.0)

@@ -39,24 +39,25 @@ class JointReduced:
         self.target = kept_moments / data.sizes.sum()
 
     def _compute_centroids(self, t: Floats) -> Floats:
+        """Return the centroids (m, d) at the shifts t (m d,)."""
         return self._means + t.reshape(self._shape)
 
     def objective(self, t: Floats) -> float:
-        """Return the cost of the centroids."""
+        """Return the cost of the centroids at the shifts t (m d,)."""
         return self._cost.value(self._compute_centroids(t))
 
     def gradient(self, t: Floats) -> Floats:
-        """Return its gradient (m d,)."""
+        """Return the gradient of the cost (m d,) at the shifts t (m d,)."""
         return self._cost.slope(self._compute_centroids(t)).ravel()
 
     def constraints(self, t: Floats) -> Floats:
-        """Return the linear rows and the covariances, per record."""
+        """Return the kept means and covariances of the centroids, per record."""
         c = self._compute_centroids(t)
         squares = c.T @ (self._share[:, None] * c)
         return np.concatenate([(self._linear @ c).ravel(), squares[self._pairs]])
 
     def jacobianstructure(self) -> tuple[Any, Any]:
-        """Return rows and columns: of each linear row m, of each pair 2 m."""
+        """Return rows and columns of the Jacobian's non-zero entries."""
         m, d = self._shape
         linear = d * len(self._linear)
         of_group = d * np.arange(m)
@@ -69,7 +70,7 @@ class JointReduced:
         return np.concatenate(rows), np.concatenate(columns)
 
     def jacobian(self, t: Floats) -> Floats:
-        """Return the entries in that order; a pair of one attribute has them twice."""
+        """Return the entries of the Jacobian, in the order of its structure."""
         weighted = self._share[:, None] * self._compute_centroids(t)
         parts = [row for row in self._linear for _ in range(self._shape[1])]
         for one, other in zip(*self._pairs, strict=True):
@@ -77,14 +78,14 @@ class JointReduced:
         return np.concatenate(parts)
 
     def hessianstructure(self) -> tuple[Any, Any]:
-        """Return rows and columns of the lower triangle, block by block."""
+        """Return rows and columns of the Hessian's lower triangle, group by group."""
         m, d = self._shape
         a, b = np.tril_indices(d)
         first = d * np.arange(m)[:, None]
         return (first + a).ravel(), (first + b).ravel()
 
     def hessian(self, t: Floats, multipliers: Floats, factor: float) -> Floats:
-        """Return the entries of the Hessian of the Lagrangian in that order."""
+        """Return the entries of the Lagrangian's Hessian, in that order."""
         d = self._shape[1]
         block = np.zeros((d, d))
         block[self._pairs] = multipliers[d * len(self._linear) :]
@@ -95,15 +96,15 @@ class JointReduced:
         return np.asarray(entries.ravel())
 
     def intermediate(self, phase: int, iteration: int, *_: float) -> bool:
-        """Record the number of iterations, and continue."""
+        """Record the number of Ipopt's iterations; return True to continue."""
         self.iterations = iteration
         return True
 
     def multipliers(self, centroids: Floats) -> None:
-        """Return None: the rows here are not the model's rows."""
+        """Return None: the constraints here are not those of the model."""
 
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
-        """Return bounds of t (m d,): a hard wish leaves the nearer of two values."""
+        """Return bounds of shifts (m d,): hard wishes fix the value near `start`."""
         is_demanded = self._cost.demanded
         low, high = self._cost.allowed
         nearer = np.where(np.abs(low - start) <= np.abs(high - start), low, high)
@@ -134,25 +135,25 @@ class Reduced:
         self.target = np.array([0.0, 1.0])
 
     def objective(self, t: Floats) -> float:
-        """Return sum_j f_j(t_j)."""
+        """Return the cost of the centroids at the shifts t (m,)."""
         return float(_evaluate_quartics(self._f, t).sum())
 
     def gradient(self, t: Floats) -> Floats:
-        """Return its gradient (m,)."""
+        """Return the gradient of the cost (m,) at the shifts t (m,)."""
         return _evaluate_quartics(self._df, t)
 
     def constraints(self, t: Floats) -> Floats:
-        """Return the sums that must be 0 and n, per record (2,)."""
+        """Return the centroids' mean and variance, per record (2,)."""
         c = self._means + t
         return np.array([self._sizes @ t, self._sizes @ c**2]) / self._n
 
     def jacobian(self, t: Floats) -> Floats:
-        """Return both rows, one after the other (2 m,)."""
+        """Return the Jacobian of mean and variance, row by row (2 m,)."""
         share = self._sizes / self._n
         return np.concatenate([share, 2 * share * (self._means + t)])
 
     def hessianstructure(self) -> tuple[Any, Any]:
-        """Return rows and columns of the diagonal."""
+        """Return rows and columns of the Hessian's diagonal."""
         diagonal = np.arange(len(self._sizes))
         return diagonal, diagonal
 
@@ -162,17 +163,17 @@ class Reduced:
         return np.asarray(factor * _evaluate_quartics(self._ddf, t) + bend)
 
     def intermediate(self, phase: int, iteration: int, *_: float) -> bool:
-        """Record the number of iterations, and continue."""
+        """Record the number of Ipopt's iterations; return True to continue."""
         self.iterations = iteration
         return True
 
     def multipliers(self, centroids: Floats) -> dict[str, Floats] | None:
-        """Return the multipliers of both rows by name; the rows here are per record."""
+        """Return the multipliers of "mean" and "variance", in the model's scale."""
         mean, variance = np.asarray(centroids, np.float64) / self._n
         return {"mean": mean, "variance": variance}
 
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
-        """Return bounds of t (m,): a hard wish leaves the nearer of two values."""
+        """Return bounds of the shifts (m,): hard wishes fix the value near `start`."""
         low = self._data.lower - self._means
         high = self._data.upper - self._means
         hard, values = model.list_demanded_values(self._data)
@@ -189,7 +190,7 @@ def run(
     native: Mapping[str, Any],
     start: Floats | None,
 ) -> Answer:
-    """Return the solver's answer from centroids `start`: group means, if None."""
+    """Return Ipopt's answer to P3M, from centroids `start`, or from group means."""
     started = compile_time.now()
     start = data.means if start is None else start
     options = {**native, **(solver.loud if is_logged() else {})}
@@ -226,15 +227,17 @@ def run(
 
 
 def _build_reduced(data: model.Data | p3m_joint.Data) -> Reduced | JointReduced:
-    """Return the program of one attribute, or of all."""
+    """Return the reduced program of one attribute, or of several."""
     if isinstance(data, p3m_joint.Data):
         return JointReduced(data)
     return Reduced(data)
 
 
 def _evaluate_quartics(coefficients: Floats, t: Floats) -> Floats:
+    """Return the values at t of polynomials (coefficients by column)."""
     return np.asarray(np.polynomial.polynomial.polyval(t, coefficients, tensor=False))
 
 
 def _derive_coefficients(coefficients: Floats) -> Floats:
+    """Return the coefficients of the polynomials' derivatives."""
     return np.asarray(np.polynomial.polynomial.polyder(coefficients), dtype=np.float64)

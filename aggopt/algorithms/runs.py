@@ -29,7 +29,7 @@ def find_common_node(before: AnyInt, a: int, b: int, horizon: int) -> int:
 
 @compiled
 def write_labels(before: AnyInt, labels: AnyInt) -> None:
-    """Write the group of each value (n,), 0 first, read back from the last."""
+    """Write the group number of each sorted value (n,) to `labels`."""
     j = len(labels)
     number = 0
     while j > 0:
@@ -86,7 +86,7 @@ class RunCosts(NamedTuple):
 
 @compiled
 def solve_runs(work: RunCosts) -> None:
-    """Fill in the best partition of x[:j] for every j; of equals, the latest begin."""
+    """Fill in the least cost of groups of x[:j], for every j, and the last group."""
     n = len(work.x)
     k = work.k
     work.cost[:k] = np.inf
@@ -112,7 +112,7 @@ def solve_runs(work: RunCosts) -> None:
 
 @inlined
 def _solve_short_row(work: RunCosts, j: int) -> None:
-    """Find the best beginning of the group that ends at j, without a branch."""
+    """Set the best last group of x[:j] for small k and squared errors."""
     origin = work.x[j - 1]
     total = 0.0
     squares = 0.0
@@ -140,7 +140,7 @@ def _solve_short_row(work: RunCosts, j: int) -> None:
 
 @inlined
 def _solve_row(work: RunCosts, t: int, j: int, first: int, last: int) -> None:
-    """Find the best beginning of the group that ends at j, from first to last."""
+    """Set the best last group of x[:j], which begins from `first` to `last`."""
     if work.kind == SSE:  # each kind known when its loop is compiled
         _search(work, SSE, t, j, first, last)
     elif work.kind == SAE:
@@ -153,7 +153,7 @@ def _solve_row(work: RunCosts, t: int, j: int, first: int, last: int) -> None:
 
 @inlined
 def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) -> None:
-    """Find the best beginning for a kind of cost that the compiler knows."""
+    """Set the best last group of x[:j] for one kind of cost, known at compilation."""
     centre = 2 * work.k
     q = centre + j - t
     best = np.inf
@@ -170,7 +170,7 @@ def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) ->
 
 @inlined
 def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
-    """Return the cost of the group between two places, less that of its right part."""
+    """Return the cost of a group from place p to q, less its part right of t."""
     if kind == RANGE:
         return float(work.loss[p])
     if kind == SAE:
@@ -189,7 +189,7 @@ def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
 
 @inlined
 def _look_around(work: RunCosts, t: int, first: int, end: int) -> None:
-    """Fill in `around` and `own` for the values around the place t."""
+    """Set sums or costs of the runs of values that end or begin at position t."""
     if work.kind == RANGE:
         _fill_distances(work, t, first, end)
     elif work.kind == SAE:
@@ -201,7 +201,7 @@ def _look_around(work: RunCosts, t: int, first: int, end: int) -> None:
 
 @inlined
 def _fill_squares(work: RunCosts, t: int, side: int, count: int) -> None:
-    """Fill in means and sums of squares, on one side of t, from there outwards."""
+    """Set means and sums of squares of runs on one side of position t."""
     # Youngs and Cramer: only terms that are not negative are added
     origin = work.x[t - 1]
     centre = 2 * work.k
@@ -220,7 +220,7 @@ def _fill_squares(work: RunCosts, t: int, side: int, count: int) -> None:
 
 @inlined
 def _fill_sums(work: RunCosts, t: int, first: int, end: int) -> None:
-    """Fill in sums of the values on both sides of t, for absolute errors."""
+    """Set sums of values on both sides of position t, for absolute errors."""
     origin = work.x[t - 1]
     centre = 2 * work.k
     work.around[centre] = 0.0
@@ -234,7 +234,7 @@ def _fill_sums(work: RunCosts, t: int, first: int, end: int) -> None:
 
 @inlined
 def _fill_distances(work: RunCosts, t: int, first: int, end: int) -> None:
-    """Fill in the distances of the values on both sides of t, for ranges."""
+    """Set distances from x[t - 1] on both sides of position t, for ranges."""
     origin = work.x[t - 1]
     centre = 2 * work.k
     for i in range(first, t):
@@ -245,7 +245,7 @@ def _fill_distances(work: RunCosts, t: int, first: int, end: int) -> None:
 
 @inner
 def _solve_by_halves(work: RunCosts, t: int, end: int, first: int) -> None:
-    """Work off a block's rows by halves: the best beginnings never step back."""
+    """Set the best last groups of x[:j] for j in t..end - 1, by bisection."""
     rows = [(t, end - 1, first, t - 1)]
     while rows:
         low, high, first, last = rows.pop()
@@ -259,7 +259,7 @@ def _solve_by_halves(work: RunCosts, t: int, end: int, first: int) -> None:
 
 @inner
 def _reduce_costs(work: RunCosts, t: int, first: int) -> None:
-    """Measure costs from the last node that all paths in use share.
+    """Subtract a common cost of all open paths, so that costs keep their digits.
 
     They are added up again from that node.  This restores the digits that larger
     earlier costs had covered.

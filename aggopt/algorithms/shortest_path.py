@@ -12,7 +12,7 @@ from aggopt.solvers.solver import Solver
 def run(
     data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
 ) -> Answer:
-    """Return labels of the sorted values; memory grows as n k.
+    """Return the optimal groups of sorted values, as a shortest path in a graph.
 
     Raises
     ------

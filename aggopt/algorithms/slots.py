@@ -31,7 +31,7 @@ SAFE = 1e-9  # of an objective: more than adding it up rounds
 
 
 def reduce_slacks(data: model.Data) -> model.Data | None:
-    """Return the data with the counts that weights can add up to; None without any.
+    """Return the data with limits rounded to attainable counts; None if none is.
 
     Weights that are multiples of g add up to multiples of g.  If all sizes are equal,
     the vertices of the relaxation are then whole, as in a transport problem.
@@ -54,7 +54,7 @@ def reduce_slacks(data: model.Data) -> model.Data | None:
 
 
 def remove_pairs(data: model.Data, barred: Bool) -> model.Data:
-    """Return the data without the pairs (q,) that are barred."""
+    """Return the data without the barred pairs (q,) of group class and category."""
     t, c = data.pairs
     keep = np.full((len(data.classes[0]), data.loss.shape[1]), False)
     keep[t[~barred], c[~barred]] = True
@@ -62,13 +62,13 @@ def remove_pairs(data: model.Data, barred: Bool) -> model.Data:
 
 
 def find_dearer_pairs(data: model.Data, multipliers: Floats, objective: float) -> Bool:
-    """Whether each pair (q,) is in no choice that is as good as an objective."""
+    """Return which pairs (q,) no choice of at most this objective contains."""
     bound, raised = model.compute_dual_bound(data, multipliers)
     return np.asarray(bound + raised > objective + SAFE * max(1.0, objective))
 
 
 def find_far_pairs(data: model.Data, multipliers: Floats, max_pairs: int) -> Bool:
-    """Whether each pair (q,) is not among the `max_pairs` that raise the bound least.
+    """Return which pairs (q,) are not among the `max_pairs` cheapest ones.
 
     The cheapest pair of each class does not count.
     """
@@ -91,7 +91,7 @@ class Divided:
 
 
 def round_shares(data: Choice, y: Floats) -> Labels | None:
-    """Return a category of each group (m,), no dearer than the shares y (q,) are.
+    """Return a category of each group (m,), at no more cost than shares y (q,).
 
     None if y is too far from shares that add up.
     """
@@ -105,7 +105,7 @@ def round_shares(data: Choice, y: Floats) -> Labels | None:
 
 
 def assign_undivided(data: Choice, y: Floats) -> tuple[Labels, Divided]:
-    """Return categories (m,), and the groups that y (q,) divides: as few as possible.
+    """Return categories (m,), -1 if open, and the groups that shares y (q,) divide.
 
     A class of symmetric groups fills whole groups first, and divides the rest.
     """
@@ -135,7 +135,7 @@ def assign_undivided(data: Choice, y: Floats) -> tuple[Labels, Divided]:
 
 
 def _cut(part: Floats, categories: Labels, width: int) -> Floats:
-    """Return shares (groups, width): an amount of each category, cut into units."""
+    """Return a class's shares by group (groups, width): each group gets one unit."""
     ends = np.cumsum(part)
     units = np.arange(round(ends[-1]))[:, None]
     high = np.minimum(ends, units + 1)
@@ -146,7 +146,7 @@ def _cut(part: Floats, categories: Labels, width: int) -> Floats:
 
 
 def _match_slots(data: Choice, divided: Divided) -> Labels | None:
-    """Return a category (f,) of each divided group, one for each full slot."""
+    """Return a category (f,) of each divided group, by an assignment to slots."""
     from scipy.optimize import linear_sum_assignment
 
     cost, category, full = _build_slots(data, divided)
@@ -161,7 +161,7 @@ def _match_slots(data: Choice, divided: Divided) -> Labels | None:
 
 
 def _build_slots(data: Choice, divided: Divided) -> tuple[Floats, Labels, Labels]:
-    """Return costs (f, slots), inf without a share, and the slots' categories.
+    """Return slots' costs (f, slots), their categories, and whether each is full.
 
     The third array (slots,) marks the full slots.
     """
@@ -207,7 +207,7 @@ class Standing:
     infeasible: bool = False
 
     def offer(self, categories: Labels | None) -> None:
-        """Take a choice (m,), if it is one, and better."""
+        """Make categories (m,) the best choice if they are feasible and better."""
         if categories is None:
             return
         at = model.point(self.data, categories)
@@ -218,7 +218,7 @@ class Standing:
 
     @property
     def over(self) -> bool:
-        """Whether no work or no time is left."""
+        """Whether the search is over: proven, infeasible, or out of time."""
         done = self.best is not None and is_gap_closed(self.objective, self.bound)
         return done or self.infeasible or self.clock.left < LEAST
 
@@ -233,7 +233,7 @@ class Standing:
 def run(
     data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
 ) -> Answer:
-    """Return the category of each group; `native` may hold `time_limit`, in seconds.
+    """Return the answer: the category of each group, by rounding and by HiGHS.
 
     Raises
     ------
@@ -263,6 +263,7 @@ def run(
 
 
 def _find_status(standing: Standing) -> Status:
+    """Return the status of the solution at its current state."""
     if standing.best is None:
         return Status.INFEASIBLE if standing.infeasible else Status.FAILED
     if is_gap_closed(standing.objective, standing.bound):
@@ -271,7 +272,7 @@ def _find_status(standing: Standing) -> Status:
 
 
 def _relax(standing: Standing, tight: model.Data) -> None:
-    """Bound the program by its relaxation, and round that and tighter ones."""
+    """Solve relaxations, and improve the bound and the best choice by them."""
     for i, relaxed in enumerate(_solve_relaxations(tight)):
         if standing.over or (i > 0 and _is_half_over(standing)):
             return
@@ -292,11 +293,12 @@ def _relax(standing: Standing, tight: model.Data) -> None:
 
 
 def _is_half_over(standing: Standing) -> bool:
-    """Whether half of the time is gone, and HiGHS is to have the rest."""
+    """Whether less time remains than is spent."""
     return standing.clock.left < standing.clock.spent
 
 
 def _solve_relaxations(tight: model.Data) -> Iterator[model.Data]:
+    """Yield relaxations of the data, with ever smaller slack."""
     if tight.slack is None or not tight.slack.any():
         yield replace(tight, shares="any")
         return
@@ -307,13 +309,14 @@ def _solve_relaxations(tight: model.Data) -> Iterator[model.Data]:
 def _raise_bound(
     standing: Standing, tight: model.Data, multipliers: Floats | None
 ) -> None:
+    """Raise the lower bound to the one that multipliers prove, if there are any."""
     if multipliers is not None:
         standing.multipliers = multipliers
         standing.bound = max(standing.bound, model.proven(tight, multipliers))
 
 
 def _improve(standing: Standing, tight: model.Data, max_pairs: int | None) -> None:
-    """Let HiGHS consider the `max_pairs` cheapest pairs, or all that may be better."""
+    """Improve the best choice by HiGHS, on the `max_pairs` cheapest pairs or all."""
     if standing.over:
         return
     barred = find_dearer_pairs(tight, standing.multipliers, standing.objective)
@@ -336,7 +339,7 @@ def _improve(standing: Standing, tight: model.Data, max_pairs: int | None) -> No
 
 
 def _prove(standing: Standing, outcome: Outcome) -> None:
-    """Take the bound of a program that holds every choice better than the best."""
+    """Raise the lower bound to the one that HiGHS proves."""
     if outcome.status is Status.INFEASIBLE and standing.best is None:
         standing.infeasible = True
     if outcome.bound is not None:

@@ -49,17 +49,17 @@ Solve = Callable[[Problem, Labels, RepairOptions, Deadline], MethodResult]
 
 
 def list_closeness_methods() -> dict[str, Repair]:
-    """Return the repairs that `closeness` offers."""
+    """Return the methods of repair that `closeness` offers, by name."""
     return {n: method for n, method in REPAIRS.items() if method.solve is not None}
 
 
 def choose_union_solver(name: object) -> Solver:
-    """Return the named solver for programs over unions; refuse an unsuitable one."""
+    """Return the named solver for programs over unions; raise if it is unsuitable."""
     return choose_solver(name, *MODEL.kinds)
 
 
 def make_search_clock(options: RepairOptions, clock: Deadline) -> Deadline:
-    """Return the clock of the search, which leaves time for a subsequent program."""
+    """Return the deadline of the search, which leaves time for an integer program."""
     if options.solver is None or clock.seconds is None:
         return clock
     return Deadline(SEARCH * clock.left, clock.progress)
@@ -72,7 +72,7 @@ def polish_by_program(
     searching: Deadline,
     clock: Deadline,
 ) -> MethodResult:
-    """Return the labels of a search, improved by a program if a solver was named."""
+    """Return the groups of a search, improved by an integer program if requested."""
     if options.solver is None:
         return MethodResult(labels, Status.LIMIT if searching.over else Status.LOCAL)
     from aggopt.repair._merge_ilp import exchange_records
@@ -86,7 +86,7 @@ def polish_by_program(
 
 @cache
 def compile_for(method: str, language: str | None) -> None:
-    """Compile the kernels of a method, on four records, before the clock starts.
+    """Compile a method's kernels on four records, before the time limit starts.
 
     Modules that solve programs are imported, too, also for the `language` of the named
     solver: every method needs a solver for its bound.
@@ -121,7 +121,7 @@ def closeness(
     proposals: int | None = None,
     progress: Progress | None = None,
 ) -> Partition:
-    """Return t-close groups of k records or more with little loss, and a certificate.
+    """Return t-close groups of k or more at little loss, and their certificate.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _run_method(
     options: RepairOptions,
     clock: Deadline,
 ) -> MethodResult:
-    """Return the result of the method."""
+    """Return the result of the named method of repair."""
     solve: Solve = list_closeness_methods()[method].solve  # type: ignore[assignment]
     return solve(problem, labels, options, clock)
 
@@ -247,13 +247,13 @@ def _run_method(
 def _choose_limit(
     seconds: float | None, method: str, solver: Solver | None
 ) -> float | None:
-    """Return the time limit: without an integer program the search ends on its own."""
+    """Return the time limit in seconds, a default one if a program is solved."""
     endless = method == "merge-ilp" or solver is not None
     return LONGEST if seconds is None and endless else seconds
 
 
 def _read_proposals(proposals: int | None, method: str, n: int) -> int:
-    """Return the number of proposals, by default that of the method."""
+    """Return the number of annealing's proposals, by default the method's."""
     if proposals is None:
         return PROPOSALS * n if method == "sweep" else 0
     if not is_whole_number(proposals) or proposals < 0:
@@ -264,7 +264,7 @@ def _read_proposals(proposals: int | None, method: str, n: int) -> int:
 
 
 def _require_options(method: str, seed: int, proposals: int | None) -> None:
-    """Refuse an unknown method, an invalid seed, and options of other methods."""
+    """Raise if method, seed or proposals are invalid or do not fit together."""
     require_known("method of repair", method, tuple(list_closeness_methods()))
     require_seed(seed)
     if method == "merge-ilp" and (seed or proposals is not None):
@@ -277,7 +277,7 @@ def _require_options(method: str, seed: int, proposals: int | None) -> None:
 def repair_by_closeness(
     name: str, repair_input: RepairInput, labels: Labels, settings: Any
 ) -> Partition:
-    """Return groups (n,) that `closeness` makes by the method `name`."""
+    """Return the partition that `closeness` makes from labels (n,), by a method."""
     if repair_input.weights is not None:
         raise JobError(
             f'Repair "{name}" counts squares without weights, and records have some.',

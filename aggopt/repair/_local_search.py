@@ -19,7 +19,7 @@ from aggopt.repair._problem import Problem
 def search_locally(
     problem: Problem, labels: Labels, proposals: float, seed: int, clock: Deadline
 ) -> Labels:
-    """Return t-close labels (n,) that lose no more than the given t-close ones.
+    """Return t-close labels (n,) of the same or less loss, by local search.
 
     After `proposals` random swaps and moves at falling temperatures, records swap and
     move, in random order, as long as that loses less.
@@ -35,7 +35,7 @@ def search_locally(
 
 
 def make_stage(clock: Deadline, begin: float, end: float) -> Deadline:
-    """Return the clock of a stage, from one completed share to another.
+    """Return a deadline for a stage of the work, between two completed shares.
 
     Its time is its share of the remaining time.
     """
@@ -46,6 +46,7 @@ def make_stage(clock: Deadline, begin: float, end: float) -> Deadline:
 
 
 def _report_stage(clock: Deadline, begin: float, end: float, share: float) -> None:
+    """Report progress `share` of a stage that takes the range from begin to end."""
     clock.report(begin + share * (end - begin))
 
 
@@ -57,7 +58,7 @@ TRIED = 0.35  # share of the time for all trials, roughly
 def search_from_strata(
     problem: Problem, labels: Labels | None, proposals: int, seed: int, clock: Deadline
 ) -> Labels | None:
-    """Return the best labels (n,) found; None if time ended before any were found.
+    """Return the best labels (n,) of local searches from groups of strata, or None.
 
     `labels` (n,) are t-close, and are searched like the others.
     """
@@ -84,10 +85,12 @@ def search_from_strata(
 
 
 def _select_better(problem: Problem, one: Labels | None, other: Labels) -> Labels:
+    """Return the labels (n,) of less SSE, `other` if `one` is None."""
     return other if one is None or problem.sse(other) < problem.sse(one) else one
 
 
 def _list_sizes(problem: Problem) -> list[int]:
+    """Return group sizes to try, multiples of the least that makes groups t-close."""
     n = len(problem.Z)
     smallest = problem.k
     if problem.ordered.m > 1:
@@ -96,6 +99,6 @@ def _list_sizes(problem: Problem) -> list[int]:
 
 
 def _make_start(problem: Problem, size: int) -> Labels | None:
-    """Return groups from strata, None if ties take them beyond t."""
+    """Return labels (n,) of groups from strata of `size`; None if they miss t."""
     labels = partition_by_strata(problem.Z, problem.ordered.place, size)
     return labels if problem.holds(labels) else None

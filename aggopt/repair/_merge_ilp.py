@@ -52,10 +52,10 @@ class UnionPrices:
 def price_unions(
     unions: Unions, known_count: int, clock: Deadline, seconds: float
 ) -> UnionPrices:
-    """Return the result of the linear program, solved by adding unions that pay.
+    """Return the linear program's prices of groups, by adding unions that pay.
 
-    The last `known_count` unions are in from the start. It stops after `seconds`; the bound
-    holds then, too.
+    The last `known_count` unions are in from the start. It stops after `seconds`; the
+    bound holds then, too.
     """
     with _UnionMaster(unions.m) as master:
         return _price_unions(master, unions, known_count, clock, clock.spent + seconds)
@@ -68,7 +68,7 @@ def _price_unions(
     clock: Deadline,
     until: float,
 ) -> UnionPrices:
-    """Return the best prices so far, adding unions that pay in rounds."""
+    """Return the best prices of groups, by adding unions to the master that pay."""
     q = len(unions.costs)
     m = unions.m
     within = np.zeros(q, bool)
@@ -105,7 +105,7 @@ class _UnionMaster(RestrictedMaster):
         self.entered: list[Labels] = []
 
     def solve(self, unions: Unions, enter: Labels, seconds: float) -> HighsSolution:
-        """Return the optimum after adding these unions; the duals are of the groups.
+        """Return the linear program's optimum after adding the unions `enter`.
 
         The duals are None if `seconds` were too few.
         """
@@ -130,7 +130,7 @@ class Chosen(NamedTuple):
 def choose_unions(
     problem: Problem, labels: Labels, start: Labels, solver: Solver, clock: Deadline
 ) -> Chosen:
-    """Return t-close unions of the groups of labels (n,), as good as `start` or better.
+    """Return the best t-close unions of groups found, as good as `start` or better.
 
     `start` (n,) are unions of that kind.
     """
@@ -149,11 +149,6 @@ def choose_from(
     contains no union that costs more than its groups' prices by the whole gap between
     the best choice and the bound. So the program over the others is as good as the one
     over all.
-
-    Small programs first, part by part, in HiGHS; then `solver` has the last word over
-    all unions that a better choice may hold.  By reduced cost: a union that costs more
-    than its groups' prices by all that separates the best choice from the bound is in
-    no better choice.  So the program over all others is as good as that over all.
     """
     problem = unions.problem
     prices = price_unions(unions, known_count, clock, _limit_share(clock, 0.5))
@@ -188,22 +183,24 @@ def choose_from(
 
 
 def _drop_bound(certificate: Certificate) -> Certificate:
-    """Return the certificate without its bound, with status local for optimal."""
+    """Return a certificate without its bound, and LOCAL in place of OPTIMAL."""
     optimal = certificate.status is Status.OPTIMAL
     status = Status.LOCAL if optimal else certificate.status
     return replace(certificate, status=status, bound=None)
 
 
 def _limit_share(clock: Deadline, share: float) -> float:
+    """Return a share of the remaining seconds, inf without a limit."""
     return max(0.0, share * clock.left) if np.isfinite(clock.left) else np.inf
 
 
 def _is_proven(prices: UnionPrices, sse: float) -> bool:
+    """Whether the prices' bound shows that a choice of this SSE is optimal."""
     return sse - prices.bound <= ROUNDING * max(1.0, sse)
 
 
 def _complete_choice(unions: Unions, owner: Labels, known_labels: Labels) -> Labels:
-    """Return labels (n,) of a choice; groups without a union are merged.
+    """Return labels (n,) of chosen unions; groups without one are merged.
 
     If the groups are single records, which would take long, or if time was too short
     for any choice, the known labels are returned.
@@ -218,7 +215,7 @@ def _complete_choice(unions: Unions, owner: Labels, known_labels: Labels) -> Lab
 
 
 def _select_for_program(prices: UnionPrices, sse: float, known_count: int) -> Labels:
-    """Return the unions of the last program."""
+    """Return the unions that the last integer program may choose."""
     wanted = _select_unions(prices, sse)
     q = len(prices.reduced)
     if len(wanted) > MANY:
@@ -227,6 +224,7 @@ def _select_for_program(prices: UnionPrices, sse: float, known_count: int) -> La
 
 
 def _select_unions(prices: UnionPrices, sse: float) -> Labels:
+    """Return the unions that a choice of less SSE may contain, by reduced cost."""
     gap = max(0.0, sse - prices.bound)
     return np.flatnonzero(prices.reduced <= gap * (1 + ROUNDING) + ROUNDING)
 
@@ -234,7 +232,7 @@ def _select_unions(prices: UnionPrices, sse: float) -> Labels:
 def _solve_program(
     unions: Unions, candidates: Labels, solver: Solver, left: float
 ) -> Answer:
-    """Solve in a separate process, as the time limit of HiGHS is soft."""
+    """Return the solver's answer, from a process that a hard time limit ends."""
     limit = max(left - GRACE, left / 2) if np.isfinite(left) else None
     exactly = EXACTLY.get(solver.native.lower())
     return run_with_hard_limit(MODEL, unions.data(candidates), solver, limit, exactly)
@@ -248,7 +246,7 @@ def _make_certificate(
     solver: Solver,
     clock: Deadline,
 ) -> Certificate:
-    """Return the certificate of a choice, OPTIMAL if it is complete."""
+    """Return the certificate of chosen unions, OPTIMAL if the proof is complete."""
     stopped = status in (Status.LIMIT, Status.UNANSWERED)
     ended = Status.OPTIMAL if complete else status if stopped else Status.UNPROVEN
     if not complete and status in (Status.OPTIMAL, Status.LOCAL):
@@ -271,7 +269,7 @@ class Exchanged(NamedTuple):
 def exchange_records(
     problem: Problem, labels: Labels, solver: Solver, clock: Deadline
 ) -> Exchanged:
-    """Return t-close labels (n,), as good as the given ones or better.
+    """Return t-close labels (n,) of the same or less SSE, by exchange of records.
 
     A program of `closeness_merge`, of records in place of groups, chooses from the
     groups unchanged, with one record less, one more, or one replaced: it finds cycles
@@ -295,7 +293,7 @@ def exchange_records(
 
 
 def _list_changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions | None:
-    """Return the t-close groups with a record or two changed, then all unchanged ones.
+    """Return t-close groups with one or two changed records, and unchanged ones.
 
     None if the changes take half of the time: the program takes longer.
     """
@@ -321,7 +319,7 @@ def _list_changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions |
 
 
 def _change_group(now: Labels, into: Labels) -> list[Labels]:
-    """Return a group with one record less, one more, or one replaced."""
+    """Return variants of group `now`: a record less, one more, or one replaced."""
     less = [np.delete(now, i) for i in range(len(now)) if len(now) > 1]
     more = [np.append(now, b) for b in into]
     other = [np.append(rest, b) for rest in less for b in into]
@@ -329,6 +327,7 @@ def _change_group(now: Labels, into: Labels) -> list[Labels]:
 
 
 def _flatten_groups(groups: list[Labels]) -> tuple[Labels, Labels]:
+    """Return the groups' numbers and records, one entry per member."""
     lengths = np.array([len(group) for group in groups], np.intp)
     records = np.concatenate(
         [np.empty(0, np.intp), *groups]
@@ -339,7 +338,7 @@ def _flatten_groups(groups: list[Labels]) -> tuple[Labels, Labels]:
 def _check_groups(
     problem: Problem, column: Labels, record: Labels, count: int
 ) -> Labels:
-    """Return whether each proposed group is t-close and has k records."""
+    """Return whether each of `count` proposed groups is t-close and has k records."""
     sizes = np.bincount(column, minlength=count)
     places = problem.ordered.place[record]
     ordered = places[np.lexsort((places, column))]
@@ -364,23 +363,23 @@ class _Choice:
 
     @property
     def chosen(self) -> Labels:
-        """The chosen unions."""
+        """Numbers of the chosen unions."""
         return np.unique(self.owner[self.owner >= 0])
 
     @property
     def cost(self) -> float:
-        """Sum of squares, and the cost of missing unions."""
+        """Sum of squares of the chosen unions, and the cost of groups without one."""
         return self.cost_of(np.arange(len(self.owner)))
 
     def cost_of(self, part: Labels) -> float:
-        """Return the cost of the unions of these groups."""
+        """Return the cost of the unions that contain these groups."""
         owners = self.owner[part]
         unions = np.unique(owners[owners >= 0])
         missed = int((owners < 0).sum())
         return float(self.unions.costs[unions].sum() + self.missing * missed)
 
     def take(self, part: Labels, columns: Labels) -> None:
-        """Assign the groups of a part to these unions."""
+        """Replace the unions of the groups `part` by the unions `columns`."""
         self.owner[part] = -1
         for q in columns:
             self.owner[self.unions.members(q)] = q
@@ -396,7 +395,7 @@ class SearchedUnions(NamedTuple):
 def search_unions(
     unions: Unions, prices: UnionPrices, missing: float, clock: Deadline, seconds: float
 ) -> SearchedUnions:
-    """Return a choice of unions of low cost.
+    """Return unions of low total cost for all groups, found part by part.
 
     The first choice takes the unions of the largest shares in the linear program. Then,
     part by part: some unions of the choice, preferably those of high cost beyond their
@@ -422,7 +421,7 @@ def _improve_choice(
     clock: Deadline,
     until: float,
 ) -> None:
-    """Improve the choice part by part, until nothing is gained or time is up."""
+    """Improve a choice of unions part by part, until none improves or time is up."""
     rng = np.random.default_rng(0)
     m = choice.unions.m
     size = min(GROUPS, max(6.0, 2 * m / 3))
@@ -447,6 +446,7 @@ def _improve_choice(
 
 
 def _round_up(choice: _Choice, prices: UnionPrices) -> None:
+    """Choose the unions with the largest shares in the linear program, if disjoint."""
     taken = np.flatnonzero(prices.shares > 1e-6)
     for q in taken[np.argsort(-prices.shares[taken], kind="stable")]:
         groups = choice.unions.members(q)
@@ -455,7 +455,7 @@ def _round_up(choice: _Choice, prices: UnionPrices) -> None:
 
 
 def _select_near(choice: _Choice, prices: UnionPrices) -> Labels:
-    """Return the unions that a better choice may contain."""
+    """Return the unions that a choice of less cost may contain."""
     excess = choice.cost - float(prices.prices.sum())
     return np.flatnonzero(prices.reduced <= excess + 1e-9)
 
@@ -463,7 +463,7 @@ def _select_near(choice: _Choice, prices: UnionPrices) -> Labels:
 def _draw_part(
     choice: _Choice, prices: UnionPrices, size: int, rng: np.random.Generator
 ) -> Labels:
-    """Return some `size` groups: those without a union, and all of some unions."""
+    """Return about `size` groups: those without a union, and random unions."""
     chosen = choice.chosen
     excess = np.maximum(prices.reduced[chosen], 0.0)
     weights = excess + excess.sum() / max(1, len(excess)) / 10 + 1e-9
@@ -484,7 +484,7 @@ def _choose_part(
     highs: RemoteObject[HighsChoice],
     longest: float,
 ) -> bool:
-    """Choose the unions of a part again; return whether that was easy."""
+    """Choose the best unions for a part of the groups; return whether HiGHS ended."""
     unions = choice.unions
     allowed = np.zeros(unions.m, bool)
     allowed[part] = True
@@ -511,7 +511,7 @@ def _solve_part(
     highs: RemoteObject[HighsChoice],
     longest: float,
 ) -> tuple[Floats, bool]:
-    """Return the columns that HiGHS chooses, starting from the choice, and if it ended.
+    """Return HiGHS's choice among `columns` for a part, and whether it ended.
 
     A last column for each group leaves it without a union.
     """

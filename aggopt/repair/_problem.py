@@ -49,31 +49,31 @@ class Problem:
 
     @cached_property
     def limits(self) -> I64:
-        """Largest numerator of a group that is t-close, by its size, (n + 1,)."""
+        """Largest EMD numerator of a t-close group, by group size, (n + 1,)."""
         return self.ordered.limits(self.t)
 
     @cached_property
     def near(self) -> Labels:
-        """The records whose groups a record may join, (n, c)."""
+        """Near records whose groups each record may join, (n, c)."""
         return find_neighbours(self.Z, NEAR)
 
     @cached_property
     def promise(self) -> Promise:
-        """Constraints of a local search, in addition to k."""
+        """State of t-closeness for the kernels of local search."""
         return combine_constraints(close=build_closeness(self.ordered, self.limits))
 
     def holds(self, labels: Labels) -> bool:
-        """Whether each group has k records and is t-close, decided exactly."""
+        """Whether each group of labels (n,) has k records and is t-close."""
         sizes = np.bincount(labels)
         close = self.ordered.numerators(labels) <= self.limits[sizes]
         return bool(close.all() and sizes.min() >= self.k)
 
     def sse(self, labels: Labels) -> float:
-        """Return the sum of squares within groups, over all attributes."""
+        """Return the sum of squares within groups of labels (n,)."""
         return group_sse(self.Z, labels)
 
     def violation(self, labels: Labels) -> float:
-        """Return the excess of the largest EMD over t, exact; 0.0 if it is within t."""
+        """Return by how much the largest EMD exceeds t; 0.0 if it does not."""
         sizes = np.bincount(labels)
         over = self.ordered.numerators(labels) - self.limits[sizes]
         if (over <= 0).all():
@@ -91,7 +91,7 @@ def read_ordered(
 
 
 def require_rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
-    """Return labels as an array; refuse ragged or incomplete ones."""
+    """Return labels as an array; raise if they are ragged or have missing entries."""
     try:
         holes = int(np.ma.getmaskarray(labels).sum()) if np.ma.isMA(labels) else 0
         array = np.asarray(labels)
@@ -110,7 +110,7 @@ def require_rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
 def create_problem(
     X: npt.ArrayLike, confidential: npt.ArrayLike, k: int, t: float, bins: str
 ) -> Problem:
-    """Return the problem of records in their own units; refuse invalid input."""
+    """Return the problem of t-closeness for a table; raise on invalid input."""
     Z = np.ascontiguousarray(scale_records(X))
     ordered = read_ordered(confidential, bins, stacklevel=find_caller_stacklevel() + 2)
     if ordered.n != len(Z):
@@ -124,7 +124,7 @@ def create_problem(
 
 
 def make_close(problem: Problem, labels: Labels) -> Labels:
-    """Return unions of the groups of labels (n,), each of k records and t-close.
+    """Return labels (n,) of t-close unions, of k records or more, of the groups.
 
     Groups of less than k records are merged with the nearest first, beginning with the
     smallest; then the worst with the nearest, as `merge_until_close` does.
@@ -134,7 +134,7 @@ def make_close(problem: Problem, labels: Labels) -> Labels:
 
 
 def _merge_small(problem: Problem, labels: Labels) -> Labels:
-    """Return labels (n,) after merging groups of fewer than k with their nearest."""
+    """Return labels (n,) with groups of fewer than k merged with their nearest."""
     sizes = np.bincount(labels)
     totals = group_sums(problem.Z, labels)
     name = np.arange(len(sizes))
@@ -162,14 +162,14 @@ ROUNDING = 1e-26  # loss for each entry of z-scores that counts as 0
 
 
 def bound_loss(problem: Problem, left: float = np.inf) -> float:
-    """Return the higher of the bounds on SSE for groups of k, and for t-close ones."""
+    """Return a lower bound on the SSE of t-close groups of k records or more."""
     return max(
         free.compute_loss_bound(problem.Z, problem.k), bound_close_loss(problem, left)
     )
 
 
 def bound_close_loss(problem: Problem, left: float = np.inf) -> float:
-    """Return the bound on SSE over all records and attributes, 0.0 if none is proven.
+    """Return a lower bound on the SSE of t-close groups of any size, 0.0 without one.
 
     The bound is of t only, whatever the sizes of groups. The solver's multipliers prove
     it, whatever the solver reports. If the records have many coordinates, as encoded
@@ -222,7 +222,7 @@ def _reduce_directions(problem: Problem, place: F64) -> F64:
 def raise_bound(
     certificate: Certificate, bounds: Iterable[float | None], entries: int
 ) -> Certificate:
-    """Return a certificate of SSE with the highest of its bound and `bounds`.
+    """Return the certificate with the highest of its lower bound and `bounds`.
 
     Its status is OPTIMAL if that bound is met, up to rounding of sums of `entries`
     terms.
@@ -249,7 +249,7 @@ class MethodResult(NamedTuple):
 def select_not_worse(
     problem: Problem, initial: Labels, result: MethodResult
 ) -> MethodResult:
-    """Return the given labels if they satisfy k and t, and no better were found."""
+    """Return the initial labels if they satisfy k and t and lose no more."""
     if problem.holds(initial) and problem.sse(initial) <= problem.sse(result.labels):
         return result._replace(labels=initial, status=Status.KEPT)
     if not problem.holds(result.labels):
@@ -263,7 +263,7 @@ def select_not_worse(
 def certify_repair(
     problem: Problem, result: MethodResult, bound: float, clock: Deadline
 ) -> Partition:
-    """Return the result, renumbered and with its certificate."""
+    """Return the result as a partition with its certificate."""
     certificate = _make_certificate(problem, result, bound, clock)
     return Partition(
         renumber_groups(result.labels), certificate, merging=result.merging
@@ -273,7 +273,7 @@ def certify_repair(
 def _make_certificate(
     problem: Problem, result: MethodResult, bound: float, clock: Deadline
 ) -> Certificate:
-    """Return the certificate of the result, with the bound."""
+    """Return the certificate of a repair's result, with a lower bound."""
     by = result.merging.solver if result.merging else "swaps and moves"
     if result.polished:
         by += f", then {result.polished}"

@@ -33,7 +33,7 @@ class Unions:
     complete: bool = True
 
     def data(self, chosen: Labels | None = None) -> model.Data:
-        """Return the model's data, of these unions only."""
+        """Return the model's data for all unions, or for the chosen ones only."""
         column = self.column
         group = self.group
         if chosen is not None:
@@ -50,15 +50,15 @@ class Unions:
 
     @cached_property
     def m(self) -> int:
-        """Number of groups."""
+        """Number of groups that are united."""
         return int(self.labels.max()) + 1
 
     def members(self, q: int) -> Labels:
-        """Return the groups of one union."""
+        """Return the numbers of the groups in union q."""
         return self.group[self.first[q] : self.first[q + 1]]
 
     def rows(self, columns: Labels) -> tuple[Labels, Labels]:
-        """Return the start of each of some unions, and their groups one by one."""
+        """Return each union's start, and the groups of all these unions in turn."""
         lengths = self.first[columns + 1] - self.first[columns]
         starts = np.concatenate(([0], np.cumsum(lengths)))
         shift = np.repeat(self.first[columns] - starts[:-1], lengths)
@@ -71,18 +71,18 @@ class Unions:
 
     @cached_property
     def first(self) -> Labels:
-        """Start of each union, and the end of the last, (q + 1,)."""
+        """Start of each union in `group`, and the end of the last, (q + 1,)."""
         starts = np.flatnonzero(np.diff(self.column, prepend=-1))
         return np.append(starts, len(self.column))
 
     def compute_reduced_costs(self, prices: Floats) -> Floats:
-        """Return cost less the prices (m,) of the groups, (q,)."""
+        """Return each union's cost less the prices of its groups, (q,)."""
         paid = np.add.reduceat(prices[self.group], self.first[:-1])
         return np.asarray(self.costs - paid)
 
 
 def find_widest(m: int) -> int:
-    """Return how many of m groups a union may have, so that all are at most `MOST`."""
+    """Return the largest number of groups in unions, such that all can be listed."""
     total = 0
     count = 0
     while count < m and total + comb(m, count + 1) <= MOST:
@@ -94,11 +94,11 @@ def find_widest(m: int) -> int:
 def find_close_unions(
     problem: Problem, labels: Labels, known_labels: Labels, clock: Deadline
 ) -> Unions:
-    """Return all t-close unions of up to `widest` groups, and those of `known` (n,).
+    """Return t-close unions of few groups, and those of `known_labels` (n,).
 
     If that is less than `NEAR_WIDTH`, wider unions of near groups are included, too.
-    The t-close unions of `known_labels` are last, followed by the union of all groups. When
-    time is up, wider ones are left out.
+    The t-close unions of `known_labels` are last, followed by the union of all groups.
+    When time is up, wider ones are left out.
     """
     m = int(labels.max()) + 1
     unions: list[Labels] = [_select_close(problem, labels, np.arange(m)[:, None])]
@@ -122,7 +122,7 @@ def find_close_unions(
 def _find_all_of_width(
     problem: Problem, labels: Labels, count: int, clock: Deadline
 ) -> Labels | None:
-    """Return all t-close unions (u, count); None when time is up."""
+    """Return all t-close unions of `count` groups (u, count); None if time is up."""
     if clock.over:
         return None
     from aggopt.repair import _unions_kernels as kernels
@@ -145,7 +145,7 @@ def _find_all_of_width(
 def _find_near_unions(
     problem: Problem, labels: Labels, count: int, clock: Deadline
 ) -> Labels | None:
-    """Return t-close unions (u, count), each of a group and some near ones.
+    """Return t-close unions (u, count) of near groups; None if time is up.
 
     None when time is up.
     """
@@ -166,7 +166,7 @@ def _find_near_unions(
 
 
 def _find_near_groups(problem: Problem, labels: Labels, count: int) -> Labels:
-    """Return the groups nearest to each (m, count), half on the other side of all.
+    """Return `count` groups near each group, half with opposite confidential values.
 
     Near groups are often similar in the confidential attribute, so that they complete
     each other little: groups with a mean bin on the other side do.
@@ -198,7 +198,7 @@ def _find_near_groups(problem: Problem, labels: Labels, count: int) -> Labels:
 
 
 def _select_close(problem: Problem, labels: Labels, unions: Labels) -> Labels:
-    """Return the unions among (u, count) that are t-close and have k records."""
+    """Return those of the unions (u, count) that are t-close and have k records."""
     if not len(unions):
         return unions
     count = unions.shape[1]

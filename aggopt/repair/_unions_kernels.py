@@ -10,7 +10,7 @@ from aggopt.core.types import I64, Labels
 def enumerate_close(
     off: I64, sizes: I64, limits: I64, k: int, union: Labels, turns: int, close: Labels
 ) -> int:
-    """Find unions that are t-close and have k records; return their number.
+    """Write t-close unions of k records or more to `close`; return their number.
 
     It checks `turns` unions, beginning with `union` (count,), which is then advanced to
     the next, or begins with -1 at the end. Results are written into `close` (turns,
@@ -44,7 +44,7 @@ def enumerate_close(
 
 @inner
 def _sum_deviations(off: I64, union: Labels, before: I64) -> None:
-    """Sum the deviations of all members of a union but the last."""
+    """Sum the deviations by bin of all groups of a union but the last."""
     before[:] = 0
     for g in union[:-1]:
         before += off[g]
@@ -52,7 +52,7 @@ def _sum_deviations(off: I64, union: Labels, before: I64) -> None:
 
 @inner
 def _is_within(before: I64, last: I64, limit: int) -> bool:
-    """Whether the EMD of a union, in whole numbers, is within its limit."""
+    """Whether the EMD of a union, as a whole number, is within its limit."""
     num = 0
     for i in range(len(before)):
         num += abs(before[i] + last[i])

@@ -34,7 +34,7 @@ class _Change(NamedTuple):
 
 
 def lower_largest_emd(ordered: Ordered, labels: Labels, k: int) -> Labels:
-    """Return labels (n,) of as many groups of k or more, with a smaller largest EMD.
+    """Return labels (n,) of as many groups with a smaller largest EMD.
 
     A record of the worst group is swapped with one of another group, or moved, by the
     best change for the worse of the two; until no change lowers it, or `WORK` is done.
@@ -70,13 +70,14 @@ def lower_largest_emd(ordered: Ordered, labels: Labels, k: int) -> Labels:
 
 
 def _compute_larger(ordered: Ordered, change: _Change) -> I64:
-    """Return the larger EMD of the two groups, by proposal, in units of 1 / unit."""
+    """Return the larger EMD of both changed groups, for each proposed change."""
     return np.maximum(
         _compute_emds(ordered, change.worst), _compute_emds(ordered, change.other)
     )
 
 
 def _compute_emds(ordered: Ordered, places: I64) -> I64:
+    """Return the EMD of each group, by its members' bins (groups, size)."""
     count, size = places.shape
     starts = np.arange(count + 1) * size
     return np.asarray(ordered.runs(np.sort(places, axis=1).ravel(), starts) / size)
@@ -85,7 +86,7 @@ def _compute_emds(ordered: Ordered, places: I64) -> I64:
 def _list_changes(
     ordered: Ordered, labels: Labels, worst: int, other: int, k: int
 ) -> Iterator[_Change]:
-    """Yield the swaps of two groups, and moves if k allows; one record a place."""
+    """Yield swaps of records of two groups, and moves if k allows them."""
     place = ordered.place
     worst_members = np.flatnonzero(labels == worst)
     other_members = np.flatnonzero(labels == other)
@@ -116,7 +117,7 @@ def _list_changes(
 
 
 def _list_moves(giving: I64, taking: I64, at: Labels) -> tuple[I64, I64]:
-    """Return both groups' places, with each of some records moved, one per row."""
+    """Return both groups' bins after a move of each record in turn, one per row."""
     left = np.stack([np.delete(giving, i) for i in at])
     more = np.stack([np.append(taking, giving[i]) for i in at])
     return left, more
@@ -162,7 +163,7 @@ class Reachable(NamedTuple):
 def held_t(
     labels: npt.ArrayLike, confidential: npt.ArrayLike, *, bins: str = "distinct"
 ) -> Held:
-    """Return the smallest t that groups satisfy, and the group that limits it.
+    """Return the smallest t that groups satisfy, and the group of that EMD.
 
     Parameters
     ----------
@@ -241,7 +242,7 @@ def smallest_t(
 
 
 def find_reachable(ordered: Ordered, k: int, groups: int) -> Reachable:
-    """Return the result of `smallest_t` for a binned attribute; n >= groups * k."""
+    """Return the result of `smallest_t` for an attribute in bins."""
     lowest = _bound_emd(ordered, k, groups)
     if groups == 2 and lowest.records:
         labels = _split_in_two(ordered, lowest.records)
@@ -252,6 +253,7 @@ def find_reachable(ordered: Ordered, k: int, groups: int) -> Reachable:
 
 
 def _measure_held(ordered: Ordered, labels: Labels) -> Held:
+    """Return the smallest t that the groups satisfy, rounded up, with their worst."""
     sizes = np.bincount(labels)
     worst = int(np.argmax(ordered.numerators(labels) / sizes))
     # t = 0 could not be required
@@ -260,7 +262,7 @@ def _measure_held(ordered: Ordered, labels: Labels) -> Held:
 
 
 def _deal_groups(ordered: Ordered, groups: int) -> Labels:
-    """Return groups dealt from the records by value: 0 1 2, 2 1 0, 0 1 2, ..."""
+    """Return labels (n,) dealt by confidential value: 0 1 2, 2 1 0, 0 1 2, ..."""
     turn = np.arange(ordered.n) % (2 * groups)
     labels = np.empty(ordered.n, np.intp)
     by_value = np.argsort(ordered.place, kind="stable")
@@ -269,7 +271,7 @@ def _deal_groups(ordered: Ordered, groups: int) -> Labels:
 
 
 def _split_in_two(ordered: Ordered, s: int) -> Labels:
-    """Return two groups: the closest s records, s <= n / 2, and the rest.
+    """Return labels (n,) of two groups: the s records of least EMD, and the rest.
 
     The rest has an equal deviation, over more records, so that it is closer still.
     """
@@ -291,13 +293,13 @@ class _Least(NamedTuple):
 
     @property
     def rounded(self) -> float:
-        """EMD, rounded down."""
+        """The least EMD as a float, rounded down."""
         value = float(self.emd)
         return float(np.nextafter(value, 0)) if Fraction(value) > self.emd else value
 
 
 def _bound_emd(ordered: Ordered, k: int, groups: int) -> _Least:
-    """Return the least EMD of k to n / groups records.
+    """Return the least EMD of any group of k to n / groups records.
 
     For s records, the numerator is least if each bin has s below / n records, rounded;
     records with these counts exist.

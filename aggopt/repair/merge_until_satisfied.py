@@ -29,7 +29,7 @@ def merge_until_satisfied(
     progress: Progress | None = None,
     weights: F64 | None = None,
 ) -> Labels:
-    """Return labels (n,) that satisfy all requirements, by merging groups.
+    """Return labels (n,) of groups merged until they satisfy all requirements.
 
     In each round, every group that breaks a requirement is merged with another one,
     beginning with the largest shortfall.  The partner is one of the `NEAR` groups whose
@@ -71,7 +71,7 @@ def merge_until_satisfied(
 
 
 def _require_satisfied(labels: Labels, requirements: Sequence[Requirement]) -> None:
-    """Refuse one group of all records that breaks a requirement others may satisfy.
+    """Raise an InfeasibleInputError if groups break a requirement.
 
     Requirements that unions inherit from their groups were checked before.
     """
@@ -99,7 +99,7 @@ def certify_groups(
     weights: F64 | None = None,
     left: float = np.inf,
 ) -> Certificate:
-    """Return the certificate of groups: `status`, unless the bound is met.
+    """Return the certificate of labels (n,): OPTIMAL if the loss meets its bound.
 
     objective: the sum of squares within groups, on z-scores. bound: the highest of the
     bound for any groups of k, the bound for t-close groups if t is required of one
@@ -144,7 +144,7 @@ def certify_groups(
 def _sum_shortfalls(
     requirements: Sequence[Requirement], records: I64, starts: I64
 ) -> F64:
-    """Return the shortfall of each group over all requirements, (groups,)."""
+    """Return by how much each group misses the requirements, in total (groups,)."""
     return np.asarray(
         sum(
             requirement.measure_shortfall(records, starts)
@@ -156,7 +156,7 @@ def _sum_shortfalls(
 def _choose_partners(
     centroids: F64, labels: Labels, short: F64, requirements: Sequence[Requirement]
 ) -> dict[int, int]:
-    """Return the partner of each group that breaks a requirement."""
+    """Return, for groups that break a requirement, the group to merge each with."""
     near = _find_nearest(centroids, np.flatnonzero(short))
     shortfalls = _measure_shortfalls(labels, near, requirements)  # inf: never
     partner: dict[int, int] = {}
@@ -176,7 +176,7 @@ def _choose_partners(
 
 
 def _find_nearest(centroids: F64, groups: I64) -> dict[int, I64]:
-    """Return the nearest groups of some groups, nearest first."""
+    """Return, for each of some groups, its nearest groups in order."""
     from scipy.spatial import cKDTree
 
     wanted = min(NEAR + 1, len(centroids))
@@ -188,7 +188,7 @@ def _find_nearest(centroids: F64, groups: I64) -> dict[int, I64]:
 def _measure_shortfalls(
     labels: Labels, near: dict[int, I64], requirements: Sequence[Requirement]
 ) -> dict[int, F64]:
-    """Return the shortfall of each group after merging with each near group."""
+    """Return how far a union of each group with each near one misses requirements."""
     records, starts = sort_by_group(labels)
 
     def get_members(group: int) -> I64:
@@ -209,7 +209,7 @@ def _measure_shortfalls(
 
 
 def _merge_groups(labels: Labels, partner: dict[int, int]) -> Labels:
-    """Return labels with groups merged, numbered without gaps."""
+    """Return labels (n,) with groups merged with their partners, without gaps."""
     name = np.arange(int(labels.max()) + 1)
     for group, other in partner.items():
         name[group] = other

@@ -185,7 +185,7 @@ class Repair(Method):
 
 
 def _adopt_function(thing: object, origin: Origin) -> Repair:
-    """Return the repair that wraps a user-defined function and checks its groups."""
+    """Return the method of repair that calls a user-defined function and checks it."""
     return Repair(
         name=origin.name,
         when="a repair of your own",

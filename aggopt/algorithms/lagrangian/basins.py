@@ -48,7 +48,7 @@ class TwoLowest(NamedTuple):
 
 
 def find_two_lowest(program: Separable, box: Box, y: Floats) -> TwoLowest:
-    """Return the two lowest local minima of each group at multipliers y."""
+    """Return each group's two lowest local minima of the Lagrangian at y."""
     m = len(program.sizes)
     at = TwoLowest(np.empty((m, 4)), np.empty((m, 4)), np.full(m, np.inf), np.zeros(m))
     _find_two_lowest(program, box, y, at)
@@ -57,7 +57,7 @@ def find_two_lowest(program: Separable, box: Box, y: Floats) -> TwoLowest:
 
 @compiled
 def _find_two_lowest(program: Separable, box: Box, y: Floats, at: TwoLowest) -> None:
-    """Write the two lowest local minima of each group into `at`."""
+    """Write each group's two lowest local minima of the Lagrangian to `at`."""
     minima = make_workspace(program)
     for j in range(len(program.sizes)):
         low = box.low[j]
@@ -77,7 +77,7 @@ def _find_two_lowest(program: Separable, box: Box, y: Floats, at: TwoLowest) -> 
 def compute_excess_outside(
     program: Separable, box: Box, y: Floats, inner: Box
 ) -> Floats:
-    """Return min h outside `inner` minus min h in the box, for each group (m,).
+    """Return each group's least Lagrangian outside `inner`, less that in the box.
 
     By exhaustion (`lowest`), since groups are fixed on the strength of it.
     """
@@ -88,7 +88,7 @@ def compute_excess_outside(
 
 @compiled
 def _lower(program: Separable, box: Box, y: Floats, inner: Box, higher: Floats) -> None:
-    """Lower each `higher` (m,) to what h outside `inner` allows."""
+    """Lower `higher` (m,) to each group's excess of the Lagrangian outside `inner`."""
     minima = make_workspace(program)
     for j in range(len(higher)):
         low = box.low[j]
@@ -104,7 +104,7 @@ def _lower(program: Separable, box: Box, y: Floats, inner: Box, higher: Floats) 
 
 @inner
 def _pick_two_lowest(minima: Floats, count: int) -> tuple[int, int]:
-    """Return the rows of the two lowest local minima, -1 for a missing second."""
+    """Return the rows of the two lowest minima, -1 if there is no second."""
     one = 0
     two = -1
     for k in range(1, count):
@@ -126,7 +126,7 @@ def _write_basin(
     k: int,
     out: Floats,
 ) -> None:
-    """Write t, barriers and u of the k-th local minimum into `out` (4,)."""
+    """Write t, barriers and u of group j's k-th local minimum to `out` (4,)."""
     left = low if k == 0 else _find_barrier(program, j, y, minima[k - 1], minima[k])
     last = k == len(minima) - 1
     right = high if last else _find_barrier(program, j, y, minima[k], minima[k + 1])
@@ -140,7 +140,7 @@ def _write_basin(
 def _find_barrier(
     program: Separable, j: int, y: Floats, start: Floats, stop: Floats
 ) -> float:
-    """Return the step of u between two local minima, else about the maximum of h."""
+    """Return the point between two local minima of group j that separates them."""
     if start[LEVEL] != stop[LEVEL]:
         for p in range(program.first[j], program.first[j + 1]):
             if program.level[p] == stop[LEVEL]:
@@ -161,7 +161,7 @@ def _find_barrier(
 
 @inner
 def compute_group_cost(program: Separable, j: int, t: float) -> float:
-    """Return f_j at t: the minimum over the pieces that contain t, inf without one."""
+    """Return the cost f_j of group j at t, inf if no piece contains t."""
     lowest = np.inf
     for p in range(program.first[j], program.first[j + 1]):
         if program.low[p] <= t <= program.high[p]:
@@ -172,7 +172,7 @@ def compute_group_cost(program: Separable, j: int, t: float) -> float:
 
 @compiled
 def sum_costs(program: Separable, t: Floats) -> float:
-    """Return sum_j f_j(t_j)."""
+    """Return the total cost of all groups, sum_j f_j(t_j)."""
     total = 0.0
     for j in range(len(t)):
         total += compute_group_cost(program, j, t[j])
@@ -200,7 +200,7 @@ class BasinSwaps(NamedTuple):
 
 @compiled
 def swap_basins(swaps: BasinSwaps) -> float:
-    """Swap groups while that saves; return about how much the result costs.
+    """Swap groups' basins while that lowers the cost; return the estimated cost.
 
     That is relative to all groups at their best, at multipliers lambda and mu.  A local
     search: one group at a time, then two among the `PAIRS` nearest to a tie, then three
@@ -218,7 +218,7 @@ def swap_basins(swaps: BasinSwaps) -> float:
 
 
 def list_basin_swaps(program: Separable, at: TwoLowest, nu: float) -> BasinSwaps:
-    """Return the possible swaps if the cardinality row's multiplier is nu."""
+    """Return the cost and effect of swapping each group's basin."""
     n = program.sizes
     c = program.centres + at.best[:, AT]
     c2 = program.centres + at.other[:, AT]
@@ -241,20 +241,20 @@ def list_basin_swaps(program: Separable, at: TwoLowest, nu: float) -> BasinSwaps
 
 @inner
 def _compute_penalty(swaps: BasinSwaps, r1: float, r2: float) -> float:
-    """Return r' S^-1 r / 2."""
+    """Return the estimated cost r' S^-1 r / 2 of row residuals r."""
     w11, w12, w22 = swaps.metric
     return w11 * r1 * r1 + 2.0 * w12 * r1 * r2 + w22 * r2 * r2
 
 
 @inner
 def _sign(swaps: BasinSwaps, j: int) -> float:
-    """Return 1 for a swap, -1 for undoing one."""
+    """Return 1.0 if a swap of group j is to be made, -1.0 if undone."""
     return -1.0 if swaps.swapped[j] else 1.0
 
 
 @inner
 def _swap(swaps: BasinSwaps, j: int) -> None:
-    """Swap group j, or undo its swap, and update the residual."""
+    """Swap group j's basin, or undo its swap, and update the residual."""
     swaps.residual[0] -= _sign(swaps, j) * swaps.change[j, 0]
     swaps.residual[1] -= _sign(swaps, j) * swaps.change[j, 1]
     swaps.swapped[j] = not swaps.swapped[j]
@@ -262,7 +262,7 @@ def _swap(swaps: BasinSwaps, j: int) -> None:
 
 @inner
 def _swap_singles(swaps: BasinSwaps) -> None:
-    """Swap single groups, in passes, while that saves."""
+    """Swap the basins of single groups while that lowers the cost."""
     better = True
     while better:
         better = False
@@ -280,7 +280,7 @@ def _swap_singles(swaps: BasinSwaps) -> None:
 
 @inner
 def _swap_pairs(swaps: BasinSwaps) -> None:
-    """Swap the best pair, or single group, while that saves; `PAIRS` times at most."""
+    """Swap the basins of the best pair of groups while that lowers the cost."""
     near = _select_near_ties(swaps)
     for _ in range(PAIRS):
         one, two = _find_best_pair(swaps, near)
@@ -293,7 +293,7 @@ def _swap_pairs(swaps: BasinSwaps) -> None:
 
 @inner
 def _select_near_ties(swaps: BasinSwaps) -> I64:
-    """Return up to `PAIRS` groups near a tie, the last of them of distinct changes."""
+    """Return up to `PAIRS` groups whose two basins cost nearly the same."""
     plain = min(len(swaps.groups), PAIRS // 2)
     near_ties = swaps.groups[:PAIRS].copy()
     count = plain
@@ -314,7 +314,7 @@ def _select_near_ties(swaps: BasinSwaps) -> I64:
 
 @inner
 def _find_best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
-    """Return the two groups (or one, twice) whose swaps save most; -1 if none saves."""
+    """Return the two groups whose swaps lower the cost most, or (-1, -1)."""
     r1, r2 = swaps.residual
     now = _compute_penalty(swaps, r1, r2)
     best_change = -1e-9 * now
@@ -346,7 +346,7 @@ def _find_best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
 
 @inner
 def _swap_best_triple(swaps: BasinSwaps) -> bool:
-    """Swap the three groups that save most; return whether any did."""
+    """Swap the basins of the best three groups; return whether the cost falls."""
     near = _select_near_ties(swaps)
     if len(near) > 2 * TRIPLES:
         near = np.concatenate((near[:TRIPLES], near[-TRIPLES:]))

@@ -43,7 +43,7 @@ class NodeOptimum(NamedTuple):
 
 
 def find_symmetry_classes(program: Separable) -> I64:
-    """Return a number for each group (m,), equal if f_j and n_j are equal."""
+    """Return a class number for each group (m,), equal for interchangeable groups."""
     pieces = np.column_stack([program.low, program.high, program.quartic])
     one = np.diff(program.first) == 1
     rows = np.column_stack([program.sizes, program.centres])[one]
@@ -55,7 +55,7 @@ def find_symmetry_classes(program: Separable) -> I64:
 
 
 def choose_branching_group(optimum: NodeOptimum) -> int:
-    """Return the group that costs most to round, else the nearest to a tie."""
+    """Return the group to branch on: the one whose rounding costs most."""
     w11, w12, w22 = optimum.swaps.metric
     a1, a2 = compute_unexplained_changes(optimum).T
     size = w11 * a1 * a1 + 2 * w12 * a1 * a2 + w22 * a2 * a2
@@ -65,7 +65,7 @@ def choose_branching_group(optimum: NodeOptimum) -> int:
 
 
 def compute_unexplained_changes(optimum: NodeOptimum) -> Floats:
-    """Return the change of the rows (m, 2) by each swap, less the part u explains."""
+    """Return each swap's change of mean and variance (m, 2) that u does not explain."""
     change = optimum.swaps.change
     able = optimum.at.gap < np.inf
     u = np.where(able, optimum.at.other[:, LEVEL] - optimum.at.best[:, LEVEL], 0)
@@ -79,7 +79,7 @@ FEW = 3  # symmetric groups; with no more, each is branched on separately
 
 
 def find_symmetric_groups(swaps: BasinSwaps, j: int) -> Floats:
-    """Return each group's swap as a multiple of group j's swap (m,).
+    """Return each group's basin swap as a multiple of group j's, 0 if unlike (m,).
 
     An integer, from below to above; 0 for groups unlike j, or without a second basin.
     """
@@ -96,7 +96,7 @@ def find_symmetric_groups(swaps: BasinSwaps, j: int) -> Floats:
 
 
 def with_cardinality_row(program: Separable, cuts: Floats, times: Floats) -> Separable:
-    """Return the program with f_j split at cuts_j, and u_j = times_j above."""
+    """Return the program with a row that counts groups above their cuts."""
     group = np.repeat(np.arange(len(program.sizes)), np.diff(program.first))
     cut = np.where(times != 0, cuts, np.nan)[group]
     across = (program.low < cut) & (cut < program.high)
@@ -119,7 +119,7 @@ def with_cardinality_row(program: Separable, cuts: Floats, times: Floats) -> Sep
 
 
 def find_level_ends(program: Separable, j: int, cut: float) -> tuple[float, float]:
-    """Return the end of the lower level of group j, and the begin of its upper level.
+    """Return the end of group j's part below the cut, and the begin of that above.
 
     At the cut itself u_j could have either value.  A group that is kept on one side of
     the cut would still be on both, and a node would be split into itself.  So a
@@ -174,17 +174,17 @@ class BranchAndBound:
 
     @cached_property
     def symmetry_class(self) -> I64:
-        """Symmetry class of each group (m,)."""
+        """Class of interchangeable groups that each group is in (m,)."""
         return find_symmetry_classes(self.program)
 
     @property
     def lower(self) -> float:
-        """Lower bound of all points."""
+        """Lower bound on the cost of every feasible point."""
         waiting = self.heap[0][0] if self.heap else np.inf
         return min(self.best, self.closed, waiting)
 
     def run(self, root: BoxNode, deadline: float, max_nodes: int) -> None:
-        """Branch until the gap is closed, the deadline passed or `max_nodes` done."""
+        """Branch until the gap is closed, time is over, or `max_nodes` are done."""
         self.push(-np.inf, root)
         while self.heap and self.nodes < max_nodes:
             lower, _, node = heapq.heappop(self.heap)
@@ -194,25 +194,25 @@ class BranchAndBound:
                 break
 
     def push(self, lower: float, node: BoxNode) -> None:
-        """Add an open node with its lower bound."""
+        """Add a node to the heap of open ones, by its lower bound."""
         heapq.heappush(self.heap, (lower, next(self.number), node))
 
     @property
     def pruning_bound(self) -> float:
-        """The least bound at which a node cannot improve the incumbent."""
+        """Least lower bound at which a node cannot improve the incumbent."""
         if self.t is None:
             return self.upper_bound
         return self.best - self.gap_tol * max(1.0, abs(self.best))
 
     def prune(self, lower: float) -> bool:
-        """Whether a node of this bound cannot improve the incumbent; then record it."""
+        """Record a node as closed if its bound is too high; return whether it is."""
         if lower < self.pruning_bound:
             return False
         self.closed = min(self.closed, lower)
         return True
 
     def process(self, lower: float, node: BoxNode) -> None:
-        """Bound a node, search it for a better point, and split it."""
+        """Bound a node, search it for better points, and branch on it."""
         self.nodes += 1
         enough = SMOOTHING_SHARE * self.gap_tol
         optimum, here = maximise_dual(
@@ -233,7 +233,7 @@ class BranchAndBound:
     def push_next_cardinality(
         self, lower: float, node: BoxNode, optimum: DualOptimum, here: float
     ) -> None:
-        """Push the cardinalities beyond: they have g(y) larger by |nu| at least."""
+        """Add the node of the next cardinality, in the node's direction."""
         if node.direction * optimum.y[2] >= 0:
             lower = max(lower, here + abs(optimum.y[2]))
         program = node.program._replace(
@@ -242,7 +242,7 @@ class BranchAndBound:
         self.push(lower, replace(node, program=program, y=optimum.y))
 
     def explore(self, node: BoxNode, optimum: DualOptimum, here: float) -> NodeOptimum:
-        """Restore feasibility from the basins the groups take; keep improvements."""
+        """Search a node for better feasible points; return its dual optimum."""
         at = find_two_lowest(node.program, node.box, optimum.y)
         swaps = list_basin_swaps(node.program, at, optimum.y[2])
         swap_basins(swaps)
@@ -260,7 +260,7 @@ class BranchAndBound:
         )
 
     def restore(self, basin: Box, at: TwoLowest) -> None:
-        """Offer a point that meets both rows in these basins: the cheapest, or any."""
+        """Offer feasible points near minima: the cheapest in the basins, or any."""
         program = self.program
         t = at.best[:, AT].copy()
         near, exact = restore_rows(program, basin, t, at.response, False)
@@ -273,7 +273,7 @@ class BranchAndBound:
         self.offer(near if exact else scale_to_rows(program, program.centres + t))
 
     def offer(self, t: Floats | None) -> None:
-        """Make a feasible point the incumbent if it is better."""
+        """Make the point t the incumbent if it costs less."""
         if t is None:
             return
         reached = sum_costs(self.program, t)
@@ -282,7 +282,7 @@ class BranchAndBound:
             self.t = t
 
     def narrow(self, node: BoxNode, optimum: NodeOptimum) -> BoxNode:
-        """Fix groups whose leaving their basin would cost more than the gap."""
+        """Return the node with groups fixed in basins that cost too much to leave."""
         at = optimum.at
         basin = Box(at.best[:, LEFT].copy(), at.best[:, RIGHT].copy())
         higher = compute_excess_outside(
@@ -297,7 +297,7 @@ class BranchAndBound:
         return replace(node, box=Box(low, high), y=optimum.optimum.y, T=T, direction=0)
 
     def split(self, lower: float, node: BoxNode, optimum: NodeOptimum) -> None:
-        """Branch on one group's basin, or on the number of symmetric groups that go up.
+        """Branch on one group's basin, or on the number of interchangeable groups.
 
         Groups of one symmetry class and box are interchangeable: either more than K go
         up, and these may be the first, or all but K go down.
@@ -334,7 +334,7 @@ class BranchAndBound:
     def branch_on_cardinality(
         self, lower: float, node: BoxNode, cuts: Floats, times: Floats, expected: float
     ) -> None:
-        """Push two nodes: the number of groups above their cut rounded down, and up."""
+        """Add two nodes: at most floor(expected) groups above their cuts, or more."""
         program = with_cardinality_row(node.program, cuts, times)
         K = float(np.floor(expected))
         for k, direction in ((K, -1), (K + 1, 1)):
@@ -347,7 +347,7 @@ class BranchAndBound:
             )
 
     def bisect(self, lower: float, node: BoxNode) -> None:
-        """Halve the widest side of a box if no group is divided."""
+        """Add two nodes: halves of the widest side of the node's box."""
         width = (node.box.high - node.box.low) * np.sqrt(node.program.sizes)
         j = int(np.argmax(width))
         if not width[j] > NARROWEST:
@@ -366,7 +366,7 @@ class BranchAndBound:
         downs: I64,
         ends: tuple[float, float],
     ) -> None:
-        """Push two parts: groups `downs` up to one end, or `ups` from the other on."""
+        """Add two nodes: groups `ups` from ends[1] on, or `downs` up to ends[0]."""
         low = node.box.low.copy()
         high = node.box.high.copy()
         high[downs], low[ups] = ends

@@ -47,7 +47,7 @@ class DualValue(NamedTuple):
 def evaluate_dual(
     program: Separable, box: Box, y: Floats, T: float, minima: Floats
 ) -> DualValue:
-    """Return g, g_T and the derivatives of g_T at y; `minima` is a workspace."""
+    """Return the dual function at y, its smoothing at T, and derivatives of that."""
     value = lost = smoothed = 0.0
     gradient = np.array([program.total, program.squares, program.cardinality])
     curvature = np.zeros((3, 3))
@@ -84,7 +84,7 @@ def _add_group(
     gradient: Floats,
     curvature: Floats,
 ) -> tuple[float, float]:
-    """Add one group to the derivatives; return its least h, and how far g_T is below.
+    """Add a group to the derivatives; return its least cost, and its smoothing.
 
     (n c, n c^2, u) is relative to the lowest minimum, which avoids cancellation.
     """
@@ -148,7 +148,7 @@ EPS = 2.220446049250313e-16  # one unit in the last place of 1
 
 @compiled
 def bound_dual(program: Separable, box: Box, y: Floats) -> float:
-    """Return g(y) less an allowance for rounding.
+    """Return the dual function at y less rounding errors: a rigorous lower bound.
 
     The allowance is `ROUNDINGS` units in the last place of every term that was added
     up, on the way to the coefficients (`program.terms`) or here.

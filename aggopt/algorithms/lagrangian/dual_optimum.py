@@ -45,7 +45,7 @@ def maximise(
     enough: float,
     max_steps: int,
 ) -> DualOptimum:
-    """Return y with g within about `enough` |g| of its maximum.
+    """Return multipliers that maximise the dual function up to a tolerance.
 
     It takes at most `max_steps` evaluations.  If g is unbounded, y ends far off: no
     point of the box is feasible.
@@ -65,7 +65,7 @@ def _maximise(
     enough: float,
     max_steps: int,
 ) -> bool:
-    """Move y to the maximum while T falls; return whether it converged.
+    """Move y to the dual function's maximum; return whether it converged.
 
     `progress` (2,) has T and the number of evaluations.
     """
@@ -118,7 +118,7 @@ def _search_line(
     rounding: float,
     minima: Floats,
 ) -> tuple[float, DualValue, int]:
-    """Line search: return the share of the step, 0 for none, and g there."""
+    """Return the share of a step by line search, the dual there, and evaluations."""
     share = 1.0
     uphill = _compute_dot(at.gradient, step)
     evaluations = 0
@@ -135,7 +135,7 @@ def _search_line(
 
 @inner
 def _total(values: Floats) -> float:
-    """Return the sum, in order: NumPy's own is compiled more slowly."""
+    """Return the sum of the values."""
     total = 0.0
     for value in values:
         total += value
@@ -144,7 +144,7 @@ def _total(values: Floats) -> float:
 
 @inner
 def _compute_dot(a: Floats, b: Floats) -> float:
-    """Return the inner product of two triples."""
+    """Return the inner product of two vectors of length 3."""
     return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
@@ -159,7 +159,7 @@ def _move_along(y: Floats, share: float, step: Floats) -> Floats:
 
 @inner
 def _compute_newton_step(at: DualValue, radius: float) -> tuple[Floats, float]:
-    """Return the Newton step, and the gain that the quadratic model predicts.
+    """Return the Newton step, and the gain that its quadratic model predicts.
 
     A step longer than the radius is shortened, by Levenberg's ridge.
     """
@@ -173,7 +173,7 @@ def _compute_newton_step(at: DualValue, radius: float) -> tuple[Floats, float]:
 
 @inner
 def _solve_with_ridge(matrix: Floats, right: Floats, ridge: float) -> Floats:
-    """Solve a positive semidefinite system, with a ridge on its diagonal."""
+    """Return the solution of a positive semidefinite system with a ridge."""
     x = right.copy()
     a = matrix.copy()
     size = len(x)
@@ -207,7 +207,7 @@ def maximise_by_ellipsoids(
     ceiling: float,
     max_steps: int,
 ) -> int:
-    """Move y until g is within `enough` max(1, |g|) of its maximum, or the ceiling.
+    """Move y to the dual's maximum by the ellipsoid method; return evaluations.
 
     The first ball has this radius.  The next is wider if the best point is in the outer
     half.  At most `max_steps` evaluations, which are counted.
@@ -236,7 +236,7 @@ def _shrink(
     ceiling: float,
     max_steps: int,
 ) -> int:
-    """Move y to the best point of the ball around it; count the evaluations."""
+    """Move y to the best point of an ellipsoid that shrinks; return evaluations."""
     d = _count_rows(program)
     shape = np.zeros((3, 3))
     x = y.copy()
@@ -265,7 +265,7 @@ def _shrink(
 
 @inner
 def _count_rows(program: Separable) -> int:
-    """Return the number of rows: 2, or 3 with the cardinality row."""
+    """Return the number of coupling rows: 2, or 3 with the cardinality row."""
     for level in program.level:
         if level != 0.0:
             return 3
@@ -274,7 +274,7 @@ def _count_rows(program: Separable) -> int:
 
 @inner
 def _set_direction(shape: Floats, supergradient: Floats, s: Floats, d: int) -> float:
-    """Set s to the direction of L' supergradient; return the length of that."""
+    """Set s to the direction of shape' supergradient; return that vector's length."""
     length = 0.0
     for i in range(d):
         s[i] = 0.0
@@ -289,7 +289,7 @@ def _set_direction(shape: Floats, supergradient: Floats, s: Floats, d: int) -> f
 
 @inner
 def _cut(shape: Floats, x: Floats, s: Floats, d: int, depth: float) -> None:
-    """Move to the smallest ellipsoid around the part of x + L u where s'u >= depth."""
+    """Move to the smallest ellipsoid that contains the part with s'u >= depth."""
     step = (1.0 + d * depth) / (d + 1.0)
     wide = d * math.sqrt((1.0 - depth * depth) / (d * d - 1.0))
     flat = wide * math.sqrt((d - 1.0) * (1.0 - depth) / ((d + 1.0) * (1.0 + depth)))
@@ -309,7 +309,7 @@ MOST_CUTS = 2000  # and by the ellipsoid method, which takes about 100
 def maximise_dual(
     program: Separable, box: Box, start: Floats, T: float, enough: float, ceiling: float
 ) -> tuple[DualOptimum, float]:
-    """Return y with g within about `enough` |g| of its maximum, and the bound.
+    """Return multipliers that nearly maximise the dual, and the lower bound there.
 
     The search ends early if g reaches the ceiling.
     """

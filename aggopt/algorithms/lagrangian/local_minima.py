@@ -22,7 +22,7 @@ FIT = (0.99934714, -0.16067234, 0.05094526, -0.01021975)  # of e to x, least squ
 
 @inner
 def make_workspace(program: Separable) -> Floats:
-    """Return a table with room for the local minima of any one group."""
+    """Return an array with room for the local minima of any single group."""
     largest = 0
     for j in range(len(program.sizes)):
         largest = max(largest, program.first[j + 1] - program.first[j])
@@ -38,7 +38,7 @@ def find_local_minima(
     y: Floats,
     minima: Floats,
 ) -> int:
-    """Write the local minima of group j on [low, high], ascending; count them."""
+    """Write local minima of group j's Lagrangian to `minima`; return their number."""
     n = program.sizes[j]
     centre = program.centres[j]
     count = 0
@@ -73,7 +73,7 @@ def find_lowest(
     y: Floats,
     minima: Floats,
 ) -> tuple[float, float]:
-    """Return the minimiser of h_j on [low, high] and its value, by exhaustion.
+    """Return the point and value of the global minimum of group j's Lagrangian.
 
     All ends of all pieces are candidates; an interval without a piece has inf.
     """
@@ -99,7 +99,7 @@ def find_lowest(
 def _evaluate_lagrangian(
     program: Separable, p: int, n: float, centre: float, y: Floats
 ) -> Quartic:
-    """Return f(t) - lambda n (centre + t) - mu n (centre + t)^2 - nu u on piece p."""
+    """Return the Lagrangian on piece p as a quartic in powers of t."""
     q = program.quartic[p]
     return (
         q[0] - n * centre * (y[0] + y[1] * centre) - y[2] * program.level[p],
@@ -112,25 +112,25 @@ def _evaluate_lagrangian(
 
 @inlined
 def evaluate_quartic(a: Quartic, t: float) -> float:
-    """Return the quartic a at t."""
+    """Return the value of the quartic with coefficients a at t."""
     return (((a[4] * t + a[3]) * t + a[2]) * t + a[1]) * t + a[0]
 
 
 @inlined
 def _compute_slope(a: Quartic, t: float) -> float:
-    """Return the first derivative of a at t."""
+    """Return the first derivative of the quartic a at t."""
     return ((4.0 * a[4] * t + 3.0 * a[3]) * t + 2.0 * a[2]) * t + a[1]
 
 
 @inlined
 def _compute_curvature(a: Quartic, t: float) -> float:
-    """Return the second derivative of a at t."""
+    """Return the second derivative of the quartic a at t."""
     return (12.0 * a[4] * t + 6.0 * a[3]) * t + 2.0 * a[2]
 
 
 @inlined
 def _add(minima: Floats, count: int, t: float, h: float, curvature: float) -> int:
-    """Append a local minimum."""
+    """Append a local minimum at t of value h to `minima`; return the new count."""
     minima[count, AT] = t
     minima[count, VALUE] = h
     minima[count, CURVATURE] = curvature
@@ -141,7 +141,7 @@ def _add(minima: Floats, count: int, t: float, h: float, curvature: float) -> in
 def _append_minima(
     a: Quartic, low: float, high: float, minima: Floats, count: int
 ) -> int:
-    """Append the local minima of one quartic on [low, high]."""
+    """Append the local minima of a quartic on [low, high]; return the new count."""
     if _compute_slope(a, low) >= 0.0 or low == high:
         count = _add(minima, count, low, evaluate_quartic(a, low), np.inf)
     if low == high:
@@ -164,7 +164,7 @@ def _append_minima(
 
 @inlined
 def _find_inflections(a: Quartic) -> tuple[float, float]:
-    """Return the roots of 6 a4 t^2 + 3 a3 t + a2; between them a is concave."""
+    """Return the quartic's inflection points; between them it is concave."""
     inside = 9.0 * a[3] * a[3] - 24.0 * a[4] * a[2]
     if a[4] <= 0.0 or inside <= 0.0:
         return (np.inf, np.inf) if a[4] > 0.0 or a[2] >= 0.0 else (-np.inf, np.inf)
@@ -176,7 +176,7 @@ def _find_inflections(a: Quartic) -> tuple[float, float]:
 
 @inlined
 def _find_stationary_point(a: Quartic, low: float, high: float) -> float:
-    """Return the root of the slope, which changes sign from below 0 on [low, high]."""
+    """Return the root of a quartic's slope between low and high."""
     t = _guess(a, low, high)
     for _ in range(STEPS):
         if not low < t < high:
@@ -199,7 +199,7 @@ def _find_stationary_point(a: Quartic, low: float, high: float) -> float:
 
 @inlined
 def _guess(a: Quartic, low: float, high: float) -> float:
-    """Return the closed-form root of the slope; any number if the form breaks down."""
+    """Return the root of a quartic's slope in closed form, exact unless degenerate."""
     if a[4] == 0.0:
         return -0.5 * a[1] / a[2]
     over = 0.25 / a[4]
@@ -225,7 +225,7 @@ def _guess(a: Quartic, low: float, high: float) -> float:
 def _join(
     left: Quartic, right: Quartic, t: float, minima: Floats, before: int, count: int
 ) -> int:
-    """Drop all but one of the minima at t of two pieces that touch at t."""
+    """Drop duplicate or false minima where two pieces touch; return the new count."""
     left_value = evaluate_quartic(left, t)
     right_value = evaluate_quartic(right, t)
     even = abs(left_value - right_value) <= 1e-12 * (1.0 + abs(left_value))
@@ -247,7 +247,7 @@ def _join(
 
 @inlined
 def _drop(minima: Floats, k: int, count: int) -> int:
-    """Delete row k."""
+    """Delete row k of the local minima; return the new count."""
     for i in range(k, count - 1):
         for column in range(4):
             minima[i, column] = minima[i + 1, column]

@@ -23,12 +23,13 @@ from aggopt.models.shared.shift_data import Wishes
 
 @singledispatch
 def build_separable_program(data: Wishes) -> Separable:
-    """Return the separable program that `data`, of one of these models, states."""
+    """Return a model's problem of shifted centroids as a separable program."""
     raise TypeError(f"no separable program for {type(data).__qualname__}")
 
 
 @build_separable_program.register
 def _build_p3m(data: p3m.Data) -> Separable:
+    """Return the separable program of P3M; hard wishes leave two points."""
     m = len(data.sizes)
     quartic, terms = compute_quartics(data)
     groups, values = p3m.list_demanded_values(data)
@@ -47,6 +48,7 @@ def _build_p3m(data: p3m.Data) -> Separable:
 
 @build_separable_program.register
 def _build_p3m_onesided(data: p3m_onesided.Data) -> Separable:
+    """Return the separable program of one-sided P3M."""
     base = np.zeros((len(data.sizes), 5))
     base[:, 2] = (1 - data.alpha) * data.sizes
     powers, terms = _expand_deviations(data, data.alpha)
@@ -55,6 +57,7 @@ def _build_p3m_onesided(data: p3m_onesided.Data) -> Separable:
 
 @build_separable_program.register
 def _build_satisfaction(data: satisfaction.Data) -> Separable:
+    """Return the separable program of the satisfaction model."""
     worth = _sum_by_group(data, data.importance)
     base = np.zeros((len(data.sizes), 5))
     base[:, 0] = -worth
@@ -65,11 +68,12 @@ def _build_satisfaction(data: satisfaction.Data) -> Separable:
 
 
 def _sum_by_group(data: Wishes, terms: Floats) -> Floats:
+    """Return the sum of the records' terms in each group (m,)."""
     return np.bincount(data.labels, terms, len(data.sizes)).astype(np.float64)
 
 
 def compute_quartics(data: p3m.Data) -> tuple[Floats, Floats]:
-    """Return the cost of each group in powers of t (m, 5), without hard requirements.
+    """Return each group's cost as a quartic (m, 5), without hard wishes; and scales.
 
     Also the sum of the terms' magnitudes in each group (m,).
     """
@@ -80,7 +84,7 @@ def compute_quartics(data: p3m.Data) -> tuple[Floats, Floats]:
 
 
 def _expand_deviations(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
-    """Return s_i ((t - d_i)^2 - delta_i^2)^2 in powers of t (n, 5); 0 if hard.
+    """Return each record's squared miss of its wish as a quartic (n, 5), 0 if hard.
 
     Also the sum of the terms' magnitudes in each group (m,).
     """
@@ -95,6 +99,7 @@ def _expand_deviations(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
 def _build_piecewise(
     data: Wishes, add: Floats, base: Floats, terms: Floats, *, barred: Bool
 ) -> Separable:
+    """Return a separable program whose costs `add` act near records only."""
     from aggopt.algorithms.lagrangian.sweep_line import NearRecords, build_pieces
 
     d = data.x - data.means[data.labels]
@@ -110,7 +115,7 @@ def _assemble_program(
     quartic: Floats,
     terms: Floats,
 ) -> Separable:
-    """Return the program of these pieces, cut off at the bounds of its values."""
+    """Return the separable program of these pieces, cut at the values' bounds."""
     low = np.maximum(low, data.lower - data.means[owner])
     high = np.minimum(high, data.upper - data.means[owner])
     is_piece = low <= high

@@ -65,7 +65,7 @@ SLACK = 1e-12  # relative; so that rounding does not cut off the ends of the box
 
 
 def compute_implied_box(program: Separable) -> Box:
-    """Return the box that the mean and the variance imply.
+    """Return the interval of each centroid that mean and variance imply.
 
     With mean v = total / n and V = squares / n - v^2, the other groups can balance
     group j only while (c_j - v)^2 <= V (n - n_j) / n_j.
@@ -80,7 +80,7 @@ def compute_implied_box(program: Separable) -> Box:
 
 
 def is_in_every_group(program: Separable, box: Box) -> bool:
-    """Whether the box meets a piece of every group: otherwise it is infeasible."""
+    """Whether each group has a piece in the box; otherwise it is infeasible."""
     group = np.repeat(np.arange(len(program.sizes)), np.diff(program.first))
     inside = (program.low <= box.high[group]) & (program.high >= box.low[group])
     return bool((np.bincount(group[inside], minlength=len(box.low)) > 0).all())

@@ -16,7 +16,7 @@ EDGE = 1e-9  # standard deviations: a group this near an end is at the end
 def restore_rows(
     program: Separable, box: Box, t: Floats, weight: Floats, ends: bool
 ) -> tuple[Floats, bool]:
-    """Return a point that meets both rows to rounding, and whether it does.
+    """Return a point near t that keeps mean and variance, and whether it does.
 
     Groups inside a piece move by weight_j / n_j (a + 2 b c_j), to first order the
     cheapest step, and do not leave it.  Groups at an end of a piece move only if
@@ -61,7 +61,7 @@ def _find_pieces(
     high: Floats,
     free: Bool,
 ) -> None:
-    """Write each group's interval: the piece that attains f_j, cut by the box."""
+    """Write to low, high and free the interval of each group's piece at t."""
     for j in range(len(t)):
         lowest = np.inf
         for p in range(program.first[j], program.first[j + 1]):
@@ -77,7 +77,7 @@ def _find_pieces(
 
 
 def scale_to_rows(program: Separable, centroids: Floats) -> Floats | None:
-    """Return t of the centroids, shifted and scaled to meet both rows.
+    """Return centroids shifted and scaled to keep mean and variance, as t, or None.
 
     Coinciding centroids are replaced by the group numbers; None for one group.
     """

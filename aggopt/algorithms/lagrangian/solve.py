@@ -113,7 +113,7 @@ def solve_separable(
 
 
 def collect_solution(search: "BranchAndBound", began: float) -> LagrangianSolution:
-    """Return the result of a search that started at `began`."""
+    """Return the solution of a branch and bound that started at time `began`."""
     seconds = compile_time.now() - began
     lower = search.lower
     nodes = search.nodes
@@ -140,7 +140,7 @@ def collect_solution(search: "BranchAndBound", began: float) -> LagrangianSoluti
 
 
 def compute_upper_bound(program: Separable, box: Box) -> float:
-    """Return more than any point costs: a lower bound above it proves infeasibility."""
+    """Return a cost that no point exceeds: a higher bound proves infeasibility."""
     far = np.maximum(np.abs(box.low), np.abs(box.high))
     group = np.repeat(np.arange(len(far)), np.diff(program.first))
     powers = far[group, None] ** np.arange(5)
@@ -152,7 +152,7 @@ def compute_upper_bound(program: Separable, box: Box) -> float:
 def run(
     data: Wishes, solver: Solver, native: Mapping[str, Any], start: Floats
 ) -> Answer:
-    """Return the optimum; `native` holds `gap_tol`, `nodes` or `time_limit`.
+    """Return the answer of the solver "lagrangian", from centroids `start`.
 
     Raises
     ------
@@ -176,6 +176,7 @@ def run(
 
 
 def _check(solver: Solver, name: str, value: object) -> None:
+    """Raise a JobError unless an option of the solver is known and valid."""
     if name == "nodes":
         is_integer = isinstance(value, Integral) and not isinstance(value, bool)
         fit = is_integer and int(value) >= 1  # type: ignore[call-overload]

@@ -40,7 +40,7 @@ class Pieces(NamedTuple):
 
 
 def build_pieces(near: NearRecords, base: Floats) -> Pieces:
-    """Return the pieces of all groups, whose cost is at least `base` (m, 5).
+    """Return each group's cost as pieces: `base` (m, 5), plus terms near records.
 
     If one record's interval ends at the point at which another's begins, that point is
     a piece: neither record adds to its cost.  An interval whose ends are one event adds
@@ -83,7 +83,7 @@ def _write_pieces(
     base: Floats,
     out: Pieces,
 ) -> int:
-    """Write the pieces between events into `out`, and return their number."""
+    """Write the pieces of all groups to `out`; return their number."""
     count = 0
     for j in range(len(base)):
         now = base[j].copy()
@@ -121,7 +121,7 @@ def _write_pieces(
 
 @inner
 def _emit(j: int, low: float, high: float, now: Floats, out: Pieces, count: int) -> int:
-    """Append one piece."""
+    """Append a piece of group j to `out`; return the new count."""
     out.owner[count] = j
     out.low[count] = low
     out.high[count] = high

@@ -42,19 +42,19 @@ class Tangents:
 
     @property
     def multipliers(self) -> tuple[Floats, Floats]:
-        """Those of the covariance, L (d, d), and of linear rows, mu (q, d)."""
+        """Multipliers of the covariance, L (d, d), and of linear rows, mu (q, d)."""
         return np.diag(self.lam) + self.T @ self.T.T, self.mu
 
 
 def sum_constant_terms(data: JointWishes, y: Tangents) -> float:
-    """Return the terms of the bound in T, p and mu, without the inner minima."""
+    """Return the lower bound's terms in T, p and mu, without the inner minima."""
     of_points = np.sum(data.sizes[:, None] * y.p**2)
     of_rows = np.sum(y.mu * data.sums)
     return -float(of_points + np.sum(y.T * (data.covariance @ y.T)) + of_rows)
 
 
 def prove_joint_bound(data: JointWishes, y: Tangents) -> float:
-    """Return the bound, less an allowance for rounding; it holds for any y.
+    """Return a lower bound on the cost, valid for any tangents y.
 
     The inner minima are computed as in the Lagrangian method, by exhaustion.  They
     include the squares of each attribute, -lam_a S_aa.
@@ -77,7 +77,7 @@ def prove_joint_bound(data: JointWishes, y: Tangents) -> float:
 
 
 def _build_inner_programs(data: JointWishes, line: Floats) -> list[Separable]:
-    """Return the program of each attribute with line_ja c_ja added to its costs."""
+    """Return each attribute's separable program, with linear costs `line` added."""
     programs = []
     for alone, slope in zip(data.apart, line.T, strict=True):
         program = build_separable_program(alone)
@@ -118,7 +118,7 @@ class Dual:
 
     @cached_property
     def scales(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Units of lam (d,), mu (q, d), a basis of T (d, d), units of p (m, 1)."""
+        """Units of lam (d,), mu (q, d), a basis of T (d, d), and units of p (m, 1)."""
         n = self.data.sizes[:, None]
         S = self.data.covariance
         share = n**2 / self.stiffness
@@ -130,7 +130,7 @@ class Dual:
 
     @cached_property
     def stiffness(self) -> Floats:
-        """The curvature of each cost (m, d), above 0."""
+        """Absolute curvature of each centroid's cost (m, d), above 0."""
         curvature = np.abs(self.cost.curvature(self.c))
         return np.asarray(np.maximum(curvature, 1e-9 * curvature.max() + 1e-300))
 
@@ -149,7 +149,7 @@ class Dual:
         return -value, -np.concatenate([*map(np.ravel, parts), (of_p * by_p).ravel()])
 
     def at(self, y: Tangents) -> tuple[float, Floats, Floats]:
-        """Return the smoothed bound, and the means of c and c^2 that attain it."""
+        """Return the smoothed bound at y, and the means of c and c^2 there."""
         mean = np.empty_like(self.c)
         square = np.empty_like(self.c)
         line = self.data.rows @ y.mu + 2 * y.p @ y.T.T
@@ -158,14 +158,14 @@ class Dual:
         return total + sum_constant_terms(self.data, y) - of_squares, mean, square
 
     def pack_vector(self, y: Tangents) -> Floats:
-        """Return y as the one vector that `unpacked` takes."""
+        """Return tangents y as one vector, in scaled units."""
         of_lam, of_mu, basis, of_p = self.scales
         T = np.linalg.solve(basis, y.T)
         parts = y.lam / of_lam, y.mu / of_mu, T, y.p / of_p
         return np.concatenate(list(map(np.ravel, parts)))
 
     def unpack_vector(self, flat: Floats) -> Tangents:
-        """Return (lam, mu, T, p) in their own units."""
+        """Return the tangents of a vector in scaled units."""
         of_lam, of_mu, basis, of_p = self.scales
         m, d = self.c.shape
         lam, mu, T, p = np.split(flat, np.cumsum([d, of_mu.size, d * d]))
@@ -177,7 +177,7 @@ class Dual:
 def improve_tangents(
     data: JointWishes, cost: CellCost, c: Floats, clock: Deadline
 ) -> tuple[Tangents, Floats]:
-    """Return tangents that prove much, and the means of the centroids they leave.
+    """Return tangents of a high lower bound, and the mean centroids at them.
 
     It sets out from c (m, d), the optima of all attributes by themselves.
     """
@@ -206,7 +206,7 @@ def improve_tangents(
 
 
 def fit_multipliers(data: JointWishes, cost: CellCost, c: Floats) -> Tangents:
-    """Return the multipliers that fit c best, attribute by attribute; a small W."""
+    """Return tangents with the multipliers that fit centroids c best."""
     n = data.sizes
     d = c.shape[1]
     stiff = Dual(data, cost, c, 1.0).stiffness

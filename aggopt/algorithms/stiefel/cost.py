@@ -27,16 +27,16 @@ class CellCost(Protocol):
     """Interface of a cost of centroids c (m, d), for the search and the bound."""
 
     def value(self, c: Floats) -> float:
-        """Return the cost of centroids."""
+        """Return the total cost of centroids c (m, d)."""
 
     def slope(self, c: Floats) -> Floats:
-        """Return the derivative by each centroid (m, d)."""
+        """Return the cost's derivative by each centroid (m, d)."""
 
     def curvature(self, c: Floats) -> Floats:
-        """Return the second derivative by each centroid (m, d)."""
+        """Return the cost's second derivative by each centroid (m, d)."""
 
     def rooms(self, c: Floats) -> tuple[Floats, Floats]:
-        """Return intervals (m, d) around, or near, c on which the cost is smooth."""
+        """Return ends (m, d) of intervals around c on which the cost is smooth."""
 
     def smooth(
         self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
@@ -78,7 +78,7 @@ class Cost:
 
     @classmethod
     def of(cls, data: p3m_joint.Data) -> "Cost":
-        """Return the cost of a program's centroids."""
+        """Return the cost of the centroids of joint P3M."""
         m, d = data.means.shape
         powers = np.empty((5, m, d))
         allowed = np.full((2, m, d), np.nan)
@@ -91,27 +91,27 @@ class Cost:
 
     @property
     def demanded(self) -> Bool:
-        """Whether each centroid is one of two values (m, d)."""
+        """Whether a hard wish leaves each centroid one of two values (m, d)."""
         return np.asarray(~np.isnan(self.allowed[0]))
 
     def value(self, c: Floats) -> float:
-        """Return the cost of centroids c (m, d)."""
+        """Return the total cost of centroids c (m, d)."""
         return float(evaluate_quartics(self.powers, c - self.centres).sum())
 
     def slope(self, c: Floats) -> Floats:
-        """Return the derivative by each centroid (m, d)."""
+        """Return the cost's derivative by each centroid (m, d)."""
         a = self.powers
         t = c - self.centres
         return np.asarray(((4 * a[4] * t + 3 * a[3]) * t + 2 * a[2]) * t + a[1])
 
     def curvature(self, c: Floats) -> Floats:
-        """Return the second derivative by each centroid (m, d)."""
+        """Return the cost's second derivative by each centroid (m, d)."""
         a = self.powers
         t = c - self.centres
         return np.asarray((12 * a[4] * t + 6 * a[3]) * t + 2 * a[2])
 
     def rooms(self, c: Floats) -> tuple[Floats, Floats]:
-        """Return the nearer of two values if one is demanded, else no ends."""
+        """Return intervals (m, d): all numbers, or the nearer value of a hard wish."""
         low, high = self.allowed
         nearer = np.where(np.abs(low - c) <= np.abs(high - c), low, high)
         demanded = self.demanded
@@ -120,7 +120,7 @@ class Cost:
     def smooth(
         self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
     ) -> float:
-        """Return the smoothed minima's sum: see `CellCost`."""
+        """Return the sum of the smoothed minima: see `CellCost`."""
         from aggopt.algorithms.stiefel.kernels import smooth_quartics
 
         return smooth_quartics(self.cells, line, lam, soft, mean, square)
@@ -133,7 +133,7 @@ class Cost:
 
     @cached_property
     def cells(self) -> "Cells":
-        """The same as kernels take it."""
+        """The cost's arrays, as input of kernels."""
         from aggopt.algorithms.stiefel.kernels import Cells
 
         reach = np.sqrt(np.maximum(self.sizes.sum() / self.sizes - 1, 0.0))
@@ -141,7 +141,7 @@ class Cost:
 
 
 def evaluate_quartics(a: Floats, t: Floats) -> Floats:
-    """Return quartics a (5, ...) at t."""
+    """Return the values of quartics, with coefficients a (5, ...), at t."""
     return np.asarray((((a[4] * t + a[3]) * t + a[2]) * t + a[1]) * t + a[0])
 
 
@@ -169,7 +169,7 @@ class PieceCost:
 
     @classmethod
     def of(cls, data: JointWishes) -> "PieceCost":
-        """Return the cost of a program's centroids."""
+        """Return the piecewise cost of the centroids of a joint program."""
         programs = [build_separable_program(alone) for alone in data.apart]
         counts = np.cumsum([0, *(len(p.low) for p in programs)])
         firsts = [
@@ -188,24 +188,24 @@ class PieceCost:
         return cls(cells, box, data.means.shape)
 
     def value(self, c: Floats) -> float:
-        """Return the cost of centroids c (m, d); inf if one is not allowed."""
+        """Return the total cost of centroids c (m, d); inf if one is not allowed."""
         return float(self._look_up_pieces(c)[0].sum())
 
     def slope(self, c: Floats) -> Floats:
-        """Return the derivative by each centroid (m, d)."""
+        """Return the cost's derivative by each centroid (m, d)."""
         return np.asarray(self._look_up_pieces(c)[1])
 
     def curvature(self, c: Floats) -> Floats:
-        """Return the second derivative by each centroid (m, d)."""
+        """Return the cost's second derivative by each centroid (m, d)."""
         return np.asarray(self._look_up_pieces(c)[2])
 
     def rooms(self, c: Floats) -> tuple[Floats, Floats]:
-        """Return the intervals (m, d) of pieces that go over into each other at c."""
+        """Return ends (m, d) of intervals around c on which the cost is smooth."""
         _, _, _, low, high = self._look_up_pieces(c)
         return low, high
 
     def _look_up_pieces(self, c: Floats) -> Floats:
-        """Return value, slope, curvature and the ends of the room of each (5, m, d)."""
+        """Return cost, slope, curvature and smooth interval by centroid (5, m, d)."""
         from aggopt.algorithms.stiefel.kernels import look_up
 
         looked_up = np.empty((5, *self.shape))
@@ -215,7 +215,7 @@ class PieceCost:
     def smooth(
         self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
     ) -> float:
-        """Return the smoothed minima's sum: see `CellCost`."""
+        """Return the sum of the smoothed minima: see `CellCost`."""
         from aggopt.algorithms.stiefel.kernels import smooth_pieces
 
         return smooth_pieces(self.pieces, self.box, line, lam, soft, mean, square)
@@ -228,5 +228,5 @@ class PieceCost:
 
 
 def build_cost(data: JointWishes) -> CellCost:
-    """Return the cost of a program's centroids."""
+    """Return the cost of centroids in a joint program."""
     return Cost.of(data) if isinstance(data, p3m_joint.Data) else PieceCost.of(data)

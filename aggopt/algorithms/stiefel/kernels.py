@@ -113,7 +113,7 @@ def descend_quartics(cells: Cells, c: Floats, price: Penalty, order: I64) -> Non
 def move_centroid(
     n: float, c: Floats, price: Penalty, j: int, a: int, step: float
 ) -> None:
-    """Move c_ja by the step."""
+    """Move centroid c_ja by a step, and update the residuals of `price`."""
     for b in range(c.shape[1]):
         if b != a:
             price.off[a, b] += n * step * c[j, b]
@@ -127,7 +127,7 @@ def move_centroid(
 def _compute_step_cost(
     cells: Cells, c: Floats, price: Penalty, j: int, a: int
 ) -> Quartic:
-    """Return the cost of a step of c_ja, in its powers, without a constant."""
+    """Return the change of the cost by a step of c_ja, as a quartic in the step."""
     t = c[j, a] - cells.centres[j, a]
     p1, p2, p3, p4 = compute_penalty(cells.sizes[j], c, price, j, a)
     _, f1, f2, f3, f4 = _read_coefficients(cells.powers, j, a)
@@ -144,7 +144,7 @@ def _compute_step_cost(
 def compute_penalty(
     n: float, c: Floats, price: Penalty, j: int, a: int
 ) -> tuple[float, float, float, float]:
-    """Return the price of a step of c_ja, in its powers 1 to 4."""
+    """Return the price of a step of c_ja: its coefficients of powers 1 to 4."""
     x = c[j, a]
     rho = price.rho
     line = price.mu[a] + rho * price.mean[a]
@@ -164,7 +164,7 @@ def compute_penalty(
 
 @inlined
 def _read_coefficients(powers: Floats, j: int, a: int) -> Quartic:
-    """Return the cost of c_ja in powers of t."""
+    """Return the coefficients of the quartic cost of c_ja."""
     return (
         powers[0, j, a],
         powers[1, j, a],
@@ -178,7 +178,7 @@ def _read_coefficients(powers: Floats, j: int, a: int) -> Quartic:
 def _add_price(
     powers: Floats, j: int, a: int, C: float, line: float, square: float
 ) -> Quartic:
-    """Return the coefficients of f + line c + square c^2 in powers of t = c - C."""
+    """Return the quartic f + line c + square c^2, in powers of t = c - C."""
     f0, f1, f2, f3, f4 = _read_coefficients(powers, j, a)
     return (
         f0 + (line + square * C) * C,
@@ -191,13 +191,13 @@ def _add_price(
 
 @inlined
 def _evaluate_quartic(q: Quartic, t: float) -> float:
-    """Return the quartic at t."""
+    """Return the value of the quartic q at t."""
     return (((q[4] * t + q[3]) * t + q[2]) * t + q[1]) * t + q[0]
 
 
 @inlined
 def find_minima(q: Quartic, low: float, high: float) -> tuple[float, float]:
-    """Return two local minima of a quartic, equal if it has one.
+    """Return the points of a quartic's local minima, equal if it has one.
 
     With t = z - q_3 / (4 q_4) its slope is 4 q_4 (z^3 + p z + r).  It has three roots
     by cosines, the outer two minima, or one root by Cardano.  Without a quartic term,
@@ -223,7 +223,7 @@ def find_minima(q: Quartic, low: float, high: float) -> tuple[float, float]:
 
 @inlined
 def _minimise_square(q: Quartic, low: float, high: float) -> tuple[float, float]:
-    """Return the minimum point of q_1 t + q_2 t^2, or the ends of the interval."""
+    """Return the minimum point of q_1 t + q_2 t^2 twice, or the interval's ends."""
     if q[2] <= 0.0:
         return low, high
     t = -0.5 * q[1] / q[2]
@@ -232,7 +232,7 @@ def _minimise_square(q: Quartic, low: float, high: float) -> tuple[float, float]
 
 @inlined
 def _apply_newton(q: Quartic, t: float) -> float:
-    """Return t after Newton steps to a minimum."""
+    """Return t after Newton steps towards a minimum of the quartic q."""
     for _ in range(POLISH):
         slope = ((4.0 * q[4] * t + 3.0 * q[3]) * t + 2.0 * q[2]) * t + q[1]
         curvature = (12.0 * q[4] * t + 6.0 * q[3]) * t + 2.0 * q[2]
@@ -246,7 +246,7 @@ SMOOTH = 1e-9  # of the terms of a group: a smaller step is none
 
 @compiled
 def look_up(cells: Separable, c: Floats, values: Floats) -> None:
-    """Write value, slope, curvature and the ends of the room of each c_ja.
+    """Write each centroid's cost, slope, curvature and smooth interval to `values`.
 
     Of overlapping pieces, the cheaper one counts.  Outside all pieces the value is inf,
     and the room is the nearest one.
@@ -283,7 +283,7 @@ def look_up(cells: Separable, c: Floats, values: Floats) -> None:
 
 @inlined
 def _find_room(cells: Separable, g: int, best: int) -> tuple[float, float]:
-    """Return the interval of a piece and of the pieces that continue it."""
+    """Return the interval of the pieces that continue piece `best` smoothly."""
     first = best
     last = best
     little = SMOOTH * (1.0 + cells.terms[g])
@@ -307,7 +307,7 @@ def _is_continued(cells: Separable, p: int, little: float) -> bool:
 
 @inlined
 def _read_piece(cells: Separable, p: int) -> Quartic:
-    """Return the coefficients of a piece."""
+    """Return the coefficients of the quartic on piece p."""
     q = cells.quartic[p]
     return q[0], q[1], q[2], q[3], q[4]
 
@@ -322,7 +322,7 @@ def smooth_pieces(
     first: Floats,
     second: Floats,
 ) -> float:
-    """Return the sum of the smoothed minima: see `CellCost`."""
+    """Return the sum of the smoothed minima of piecewise costs: see `CellCost`."""
     m, d = line.shape
     minima = make_workspace(cells)
     y = np.zeros(3)
@@ -353,7 +353,7 @@ def smooth_pieces(
 def descend_pieces(
     cells: Separable, box: Box, c: Floats, price: Penalty, order: I64
 ) -> None:
-    """Move each centroid to its least cost: see `CellCost`."""
+    """Move each centroid to its least piecewise cost: see `CellCost`."""
     m, d = c.shape
     for place in order:
         j = place // d
@@ -384,7 +384,7 @@ def descend_pieces(
 
 @inlined
 def _shift_quartic(q: Quartic, t: float) -> Quartic:
-    """Return a quartic in powers of the step from t."""
+    """Return the quartic q in powers of the step from t."""
     return (
         evaluate_quartic(q, t),
         ((4.0 * q[4] * t + 3.0 * q[3]) * t + 2.0 * q[2]) * t + q[1],

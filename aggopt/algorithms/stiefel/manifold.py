@@ -28,21 +28,21 @@ class Manifold:
 
     @cached_property
     def weight(self) -> Floats:
-        """sqrt(n_j), as a column (m, 1)."""
+        """Square root of each group's size, as a column (m, 1)."""
         return np.asarray(np.sqrt(self.data.sizes)[:, None])
 
     @cached_property
     def squares(self) -> Floats:
-        """The eigenvalues of R'R that are not 0 (r,)."""
+        """Positive eigenvalues of the free covariance R'R (r,)."""
         return np.asarray(np.sum(self.data.free.root**2, axis=1))
 
     @cached_property
     def directions(self) -> Floats:
-        """Their eigenvectors V (d, r)."""
+        """Eigenvectors of the free covariance R'R, V (d, r)."""
         return np.asarray((self.data.free.root / np.sqrt(self.squares)[:, None]).T)
 
     def nearest(self, A: Floats) -> Floats:
-        """Return the point nearest to A (m, d): by Gram matrices, where these do."""
+        """Return the point of the manifold nearest to A (m, d)."""
         fixed, root, apart = self.data.free
         image = A @ root.T
         image -= apart @ (apart.T @ image)
@@ -55,7 +55,7 @@ class Manifold:
         return np.asarray(fixed + Q @ root)
 
     def tangent(self, A: Floats, G: Floats) -> Floats:
-        """Return the part of a gradient G (m, d) that is tangent to A.
+        """Return the projection of a gradient G (m, d) on the tangent space at A.
 
         The rest is (A - F) L and P M, of some symmetric L (d, d) and some M (q, d).
         """
@@ -87,24 +87,24 @@ class Rooms(Manifold):
 
     @cached_property
     def ends(self) -> tuple[Floats, Floats]:
-        """The least and the largest A (m, d)."""
+        """Lower and upper bounds of A (m, d)."""
         return self.weight * self.low, self.weight * self.high
 
     @cached_property
     def pairs(self) -> tuple[I64, I64]:
-        """Attributes a <= b of each row of A'A."""
+        """Pairs of attributes a <= b, one for each constraint on A'A."""
         return np.triu_indices(self.low.shape[1])
 
     @cached_property
     def places(self) -> I64:
-        """Index of the row of a and b among the rows (d, d)."""
+        """Number of the constraint of attributes a and b (d, d)."""
         d = self.low.shape[1]
         place = np.zeros((d, d), np.int64)
         place[self.pairs] = np.arange(len(self.pairs[0]))
         return np.maximum(place, place.T)
 
     def nearest(self, A: Floats) -> Floats:
-        """Return a point near A in its rooms; nan if none is found.
+        """Return a point of the manifold near A within bounds; nan if none is found.
 
         Each step is the shortest that satisfies the linearised rows.  A centroid that
         would leave its room stays at the room's end.
@@ -124,7 +124,7 @@ class Rooms(Manifold):
         return np.full(A.shape, np.nan)
 
     def tangent(self, A: Floats, G: Floats) -> Floats:
-        """Return `Manifold.tangent` of the entries that a descent can move."""
+        """Return the tangent part of G (m, d), 0 for entries at their bounds."""
         low, high = self.ends
         free = low < high
         at_low = A - low <= AT_END * self.weight
@@ -142,19 +142,19 @@ class Rooms(Manifold):
         return np.where(free, slope, 0.0)
 
     def _compute_errors(self, A: Floats) -> Floats:
-        """Return the errors in P'A and A'A (p,)."""
+        """Return the errors of A in the constraints on P'A and A'A (p,)."""
         fixed, _, apart = self.data.free
         off = A.T @ A - self.data.covariance
         return np.concatenate([(apart.T @ (A - fixed)).ravel(), off[self.pairs]])
 
     def _derive_along(self, A: Floats, G: Floats) -> Floats:
-        """Return the derivatives (p,) of `_compute_errors` along G (m, d)."""
+        """Return derivatives of the constraints' errors (p,) along G (m, d)."""
         inner = A.T @ G
         rows = self.data.free.apart.T @ G
         return np.concatenate([rows.ravel(), (inner + inner.T)[self.pairs]])
 
     def _derive_gradient(self, A: Floats, y: Floats) -> Floats:
-        """Return the gradient (m, d) of y'`_compute_errors`."""
+        """Return the gradient (m, d) of the errors weighted by y (p,)."""
         d = A.shape[1]
         apart = self.data.free.apart
         L = np.zeros((d, d))
@@ -162,7 +162,7 @@ class Rooms(Manifold):
         return apart @ rows.reshape(-1, d) + A @ (L + L.T)
 
     def _build_gram(self, A: Floats, free: Bool) -> Floats:
-        """Return the inner products (p, p) of the rows' gradients in free entries.
+        """Return inner products (p, p) of the constraints' gradients at free entries.
 
         A row of a and b has A_jb at c_ja and A_ja at c_jb, twice if a = b.
         """
@@ -178,7 +178,7 @@ class Rooms(Manifold):
         return gram
 
     def _solve_gram(self, gram: Floats, right: Floats) -> Floats:
-        """Return the least y with gram y = right."""
+        """Return the least-norm solution y of gram y = right."""
         values, vectors = np.linalg.eigh(gram)
         some = values > FLAT * values[-1]
         V = vectors[:, some]

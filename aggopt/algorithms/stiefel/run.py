@@ -75,7 +75,7 @@ def run(
     native: Mapping[str, Any],
     start: Floats | None,
 ) -> Answer:
-    """Return the best local optimum found.
+    """Return the best local optimum of all attributes' wishes, and a lower bound.
 
     Options are time_limit, rounds, gap_tol and seed.  The separate optima of all
     attributes prove a first bound.  Multipliers of mean and covariance, ascended from
@@ -137,7 +137,7 @@ class JointSearch:
         rounds: int,
         rng: np.random.Generator,
     ) -> Local | None:
-        """Return the best local minimum: near `begun`, and of rounds from `near`."""
+        """Return the best of several local minima, None if none is feasible."""
         best = _choose_least(map(self.descend, begun))
         passes = int(np.clip(VISITS // near.size, *PASSES))
         for turn in range(rounds):
@@ -151,7 +151,7 @@ class JointSearch:
         return best
 
     def close(self, best: Local | None, gap_tol: float) -> bool:
-        """Return whether the gap is closed up to gap_tol."""
+        """Return whether the gap of best value and bound is at most gap_tol."""
         if best is None:
             return False
         return best.value - self.bound <= gap_tol * max(1.0, abs(best.value))
@@ -164,13 +164,14 @@ class JointSearch:
         """
         weight = self.space.weight
         for start in (c, self.space.nearest(weight * c) / weight):
-            space = self._iter_starts(start)
+            space = self._restrict_manifold(start)
             A = space.nearest(weight * start)
             if np.isfinite(A).all():
                 return descend_manifold(self.cost, space, A, self.clock)
         return None
 
-    def _iter_starts(self, c: Floats) -> Manifold:
+    def _restrict_manifold(self, c: Floats) -> Manifold:
+        """Return the manifold within intervals around c of smooth cost."""
         low, high = self.cost.rooms(c)
         data = self.space.data
         endless = np.isinf(low).all() and np.isinf(high).all()
@@ -178,7 +179,7 @@ class JointSearch:
 
 
 def solve_separately(data: JointWishes, limit: float | None = None) -> list[Answer]:
-    """Return the separate optimum of each attribute, without covariances."""
+    """Return the optimum of each attribute by itself, without covariances."""
     way = choose_solver("lagrangian", *data.alone.kinds)
     limit_each = limit and limit / len(data.apart)
     return [
@@ -195,7 +196,7 @@ def solve_separately(data: JointWishes, limit: float | None = None) -> list[Answ
 
 
 def stack_optima(data: JointWishes, apart: Sequence[Answer]) -> Floats:
-    """Return the centroids (m, d) of all attributes; means if one has none."""
+    """Return the separate optima as centroids (m, d); group means if one has none."""
     return np.stack(
         [
             one.means if optimum.reading is None else optimum.reading
@@ -206,7 +207,7 @@ def stack_optima(data: JointWishes, apart: Sequence[Answer]) -> Floats:
 
 
 def _solve_without_wishes(data: JointWishes, solver: Solver, clock: Deadline) -> Answer:
-    """Return the means that keep the covariance: the optimum for alpha = 0."""
+    """Return the centroids nearest to the means that keep the covariance."""
     alone = covariance_mean.Data(data.Z, data.labels, y=data.y, weights=data.weights)
     centroids = alone.renormalised
     multipliers = covariance_mean.compute_multipliers(alone, centroids)
@@ -215,6 +216,7 @@ def _solve_without_wishes(data: JointWishes, solver: Solver, clock: Deadline) ->
 
 
 def _choose_least(results: Iterable[Local | None]) -> Local | None:
+    """Return the local minimum of least value, None if there is none."""
     return min(filter(None, results), key=lambda local: local.value, default=None)
 
 
@@ -228,6 +230,7 @@ class _Options(NamedTuple):
 
 
 def _read_options(solver: Solver, native: Mapping[str, Any]) -> _Options:
+    """Return the solver's options with defaults; raise if one is invalid."""
     if set(native) <= set(_Options._fields):
         chosen = _Options(**native)
         require_time_limit(chosen.time_limit)
@@ -253,7 +256,7 @@ def descend_manifold(
     steps: int = 500,
     tolerance: float = 1e-7,
 ) -> Local:
-    """Return a local minimum near A, up to a tolerance relative to its value."""
+    """Return a local minimum of the cost on a manifold, near the point A."""
     value, slope = _evaluate_point(cost, space, A)
     best = Local(A, value)
     reference = value
@@ -290,6 +293,7 @@ def descend_manifold(
 
 
 def _evaluate_point(cost: CellCost, space: Manifold, A: Floats) -> tuple[float, Floats]:
+    """Return the cost at A, and its tangential gradient."""
     c = A / space.weight
     return cost.value(c), space.tangent(A, cost.slope(c) / space.weight)
 
@@ -307,7 +311,7 @@ def search_by_annealing(
     rng: np.random.Generator,
     clock: Deadline,
 ) -> Floats:
-    """Return centroids (m, d) of little cost that all but keep mean and covariance.
+    """Return centroids (m, d) of low cost that nearly keep mean and covariance.
 
     From centroids c and multipliers L (d, d) of the covariance, mu (q, d) of linear
     rows: see `Penalty`.
@@ -340,7 +344,7 @@ def search_by_annealing(
 def _add_response(
     data: Records, c: Floats, L: Floats, mu: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return centroids, covariance, L and mu with a response as one more attribute.
+    """Return centroids, covariance, L and mu with the response as an attribute.
 
     Its centroids are fixed.  Its covariances are then the preserved ones, and their
     multipliers are the multipliers of its rows.

@@ -14,7 +14,7 @@ from aggopt.repair.registry import Repair, RepairInput
 def _repair_by_merging(
     repair_input: RepairInput, labels: Labels, settings: Any
 ) -> Partition | None:
-    """Return merged groups with their certificate; None if nothing was merged."""
+    """Return the merged groups with a certificate; None if nothing was merged."""
     from aggopt.repair import merge_until_satisfied as merging
 
     X = repair_input.X

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
-    """Return groups repaired by `closeness` with this method."""
+    """Return the partition repaired by `closeness` with method "merge-ilp"."""
     from aggopt.repair._closeness import repair_by_closeness
 
     return repair_by_closeness("merge-ilp", repair_input, labels, settings)
@@ -22,7 +22,7 @@ def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partiti
 def _solve(
     problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
 ) -> "MethodResult":
-    """Return the best union of groups that the integer program finds."""
+    """Return the best t-close unions of groups that an integer program finds."""
     from aggopt.repair._closeness import choose_union_solver
     from aggopt.repair._merge_ilp import choose_unions
     from aggopt.repair._problem import MethodResult, make_close

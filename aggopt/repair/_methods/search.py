@@ -24,7 +24,7 @@ MERGED = 0.2  # share of the progress for merging, roughly
 def _repair_by_search(
     repair_input: RepairInput, labels: Labels, settings: Any
 ) -> Partition | None:
-    """Return groups after merging and a checked search; None if they are unchanged."""
+    """Return the groups after merging and local search; None if unchanged."""
     from aggopt.repair import merge_until_satisfied as merging
 
     X = repair_input.X
@@ -109,7 +109,7 @@ class _SearchedGroups:
         self.members = [set(part.tolist()) for part in parts]
 
     def changes(self, i: int, near: I64) -> Iterator[_Exchange]:
-        """Yield the changes of record i with near groups."""
+        """Yield the moves and swaps of record i with near groups, with their gains."""
         own_group = int(self.labels[i])
         for j in near.tolist():
             g = int(self.labels[j])
@@ -120,7 +120,7 @@ class _SearchedGroups:
                 yield _Exchange(self._gain(i, -1, own_group, g), i, g, -1)
 
     def is_allowed(self, change: _Exchange) -> bool:
-        """Whether both groups satisfy every requirement after a change, exactly."""
+        """Whether both groups satisfy every requirement after a change."""
         own_group = int(self.labels[change.record])
         one = self.members[own_group] - {change.record} | ({change.back} - {-1})
         other = self.members[change.other] - {change.back} | {change.record}
@@ -132,14 +132,14 @@ class _SearchedGroups:
         )
 
     def make(self, change: _Exchange) -> None:
-        """Apply a change."""
+        """Apply a move or swap of records."""
         own_group = int(self.labels[change.record])
         self._move(change.record, own_group, change.other)
         if change.back >= 0:
             self._move(change.back, change.other, own_group)
 
     def _move(self, i: int, out: int, into: int) -> None:
-        """Move record i from one group to another, and update both sums."""
+        """Move record i between two groups, and update the sums of both."""
         self.labels[i] = into
         self.members[out].remove(i)
         self.members[into].add(i)
@@ -149,7 +149,7 @@ class _SearchedGroups:
             self.sums[g] += sign * self.weighed[i]
 
     def _gain(self, i: int, j: int, own_group: int, g: int) -> float:
-        """Return the increase of |S|^2 / W of both groups, which equals the gain."""
+        """Return the reduction of SSE if record i joins group g and j replaces it."""
         step = self.weighed[i]
         mass = self.weights[i]
         if j >= 0:
@@ -164,6 +164,7 @@ class _SearchedGroups:
 
 
 def _compute_spread(total: F64, mass: float) -> float:
+    """Return |total|^2 / mass, a group's part of the explained sum of squares."""
     return float(total @ total) / mass
 
 
@@ -175,7 +176,7 @@ def search_with_checks(
     clock: Deadline,
     weights: F64 | None = None,
 ) -> tuple[Labels, bool]:
-    """Return labels (n,) without more loss that satisfy all, and whether it ended.
+    """Return labels (n,) of less SSE that satisfy all, and whether the search ended.
 
     The search has ended if no further change was found before the clock was over.
 
@@ -216,7 +217,7 @@ def search_with_checks(
 
 
 def _improve_record(state: _SearchedGroups, i: int, near: I64, min_gain: float) -> bool:
-    """Make the best allowed change of record i; return whether one exists."""
+    """Make record i's best allowed move or swap; return whether there is one."""
     exchanges = (
         exchange for exchange in state.changes(i, near) if exchange.gain > min_gain
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partition:
-    """Return groups repaired by `closeness` with this method."""
+    """Return the partition repaired by `closeness` with method "swap"."""
     from aggopt.repair._closeness import repair_by_closeness
 
     return repair_by_closeness("swap", repair_input, labels, settings)
@@ -22,7 +22,7 @@ def _repair(repair_input: RepairInput, labels: Labels, settings: Any) -> Partiti
 def _solve(
     problem: "Problem", labels: Labels, options: "RepairOptions", clock: Deadline
 ) -> "MethodResult":
-    """Return the result of local search from the given groups."""
+    """Return t-close groups by local search from the initial groups."""
     from aggopt.repair._closeness import make_search_clock, polish_by_program
     from aggopt.repair._local_search import search_locally
     from aggopt.repair._problem import make_close
