@@ -9,7 +9,7 @@ from aggopt.core.registry import Method
 
 
 def no_point(data: Any, reading: Any) -> None:
-    """Return None: a reading of this model's problems is not a point of it."""
+    """Return None, for models whose readings do not determine a point."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,21 +64,21 @@ class Model(Method):
 
     @property
     def declared(self) -> bool:
-        """Whether its own problem judges its answers."""
+        """Whether the user's own problem, not this package, evaluates the answers."""
         return False
 
     @property
     def judge(self) -> str | None:
-        """The user's code that judges its answers; None for this package's models."""
+        """Text on the user's code that evaluates answers; None for other models."""
         return None
 
     @property
     def kinds(self) -> tuple[str, str]:
-        """The kinds by which a solver may accept this model: its name, its class."""
+        """Name and problem class, by either of which a solver may accept the model."""
         return self.name, self.kind
 
     def violation(self, data: Any, at: Any) -> float:
-        """Return the largest violation at a point, 0 if every constraint holds.
+        """Return the largest violation of a constraint at point `at`, 0 if all hold.
 
         A violation that is not a number counts as infinite.
         """

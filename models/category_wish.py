@@ -88,14 +88,14 @@ class Data(Choice):
 
     @property
     def key(self) -> Floats:
-        """The rows (m, 2 C + R) that are equal for symmetric groups."""
+        """Rows of data by group (m, 2 C + R); symmetric groups have equal rows."""
         return np.hstack([super().key, self.unmet])
 
 
 def compute_unmet(
     labels: Labels, distances: Floats, delta: npt.ArrayLike, importance: npt.ArrayLike
 ) -> Floats:
-    """Return the importance that each group leaves unmet by each category, (m, C).
+    """Return the unmet importance of each group's wishes, by category (m, C).
 
     `distances` (n, C) are the distances of each record's own category from every
     category.  `delta` and `importance` are those of its wish: numbers, or (n,).
@@ -128,6 +128,7 @@ def build(data: Data, language: str) -> Any:
 
 
 def _in_cvxpy(data: Data) -> Any:
+    """Return the program in cvxpy, unsolved."""
     import cvxpy as cp
 
     y = cp.Variable(len(data.costs), name="y", integer=data.shares == "whole")
@@ -140,6 +141,7 @@ def _in_cvxpy(data: Data) -> Any:
 
 
 def _in_pyomo(data: Data) -> Any:
+    """Return the program in Pyomo, unsolved."""
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
@@ -158,12 +160,12 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     return fsum(data.of_pairs(data.unmet) * at.y)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head."""
+    """Return how far the point `at` violates each constraint, by its name."""
     away = count_released(data, at.y) - data.counts
     return amounts(
         one=np.abs(data.each @ at.y - data.classes[2]),
@@ -176,12 +178,12 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, categories: Labels) -> Point:
-    """Return the point at which each group publishes its category, (m,)."""
+    """Return the variables' values if each group publishes its category (m,)."""
     return Point(count_choices(data, categories))
 
 
 def multipliers(problem: Any, data: Data) -> Floats | None:
-    """Return l and b (R C + 1,), read off a solved problem; None of whole shares."""
+    """Return the multipliers (R C + 1,) of a solved problem; None of whole shares."""
     if data.shares == "whole":
         return None  # solvers of integer programs leave none
     if hasattr(problem, "var_dict"):
@@ -202,7 +204,7 @@ def multipliers(problem: Any, data: Data) -> Floats | None:
 
 
 def proven(data: Data, multipliers: Floats) -> float:
-    """Return the bound that multipliers (R C + 1,) prove, 0 or more.
+    """Return the lower bound on the objective that multipliers (R C + 1,) prove.
 
     >>> proven(example(), np.zeros(4))
     0.0
@@ -223,7 +225,7 @@ def proven(data: Data, multipliers: Floats) -> float:
 
 
 def example() -> Data:
-    """Return small data: five groups of two or three records, three categories."""
+    """Return small data of five groups and three categories."""
     count = np.array([[2, 0, 0], [2, 1, 0], [2, 1, 0], [2, 0, 0], [0, 0, 3]], float)
     sizes = count.sum(axis=1)
     insist = np.array([0.1, 1.0, 0.1])  # only the second category has hard wishes

@@ -58,13 +58,13 @@ class Pairs:
 
     @cached_property
     def ends(self) -> tuple[Labels, Labels]:
-        """Records i < j of each pair, (p,) and (p,)."""
+        """The records i < j of each pair, two arrays (p,)."""
         i, j = np.triu_indices(self.n, 1)
         return i, j
 
     @cached_property
     def touching(self) -> Floats:
-        """1 if record i is in pair p, else 0, (n, p)."""
+        """Incidence matrix (n, p): 1 if record i is in pair p, else 0."""
         i, j = self.ends
         incidence = np.zeros((self.n, len(i)))
         incidence[i, np.arange(len(i))] = incidence[j, np.arange(len(i))] = 1.0
@@ -72,12 +72,12 @@ class Pairs:
 
     @cached_property
     def of(self) -> list[list[int]]:
-        """The pairs that each record is in, ascending."""
+        """Numbers of the pairs that contain each record, ascending."""
         return [np.flatnonzero(row).tolist() for row in self.touching]
 
     @cached_property
     def triangles(self) -> tuple[Labels, Labels, Labels]:
-        """Pairs ij, jl, il for any three records, each il once."""
+        """Numbers of the pairs ij, jl and il of any three records."""
         number = np.zeros((self.n, self.n), int)
         number[self.ends] = np.arange(len(self.ends[0]))
         number += number.T
@@ -86,7 +86,7 @@ class Pairs:
         return number[i, j], number[j, k], number[i, k]
 
     def mates(self, amounts: Floats) -> Floats:
-        """Return held (n, B) of the other record of each pair, (n, B, p); else 0."""
+        """Return the amounts (n, B) of each record's mate in each pair (n, B, p)."""
         i, j = self.ends
         p = np.arange(len(i))
         of_mates = np.zeros((*amounts.shape, len(i)))
@@ -95,7 +95,7 @@ class Pairs:
         return of_mates
 
     def groups(self, joined: Bool) -> Labels:
-        """Return the group of each record (n,), of pairs that are joined (p,) or not.
+        """Return the group of each record (n,), if the pairs `joined` (p,) are.
 
         >>> Pairs(3).groups(np.array([False, True, False]))
         array([0, 1, 0])
@@ -132,35 +132,35 @@ class Data:
 
     @cached_property
     def sizes(self) -> Labels:
-        """S, ascending."""
+        """Possible group sizes S, ascending."""
         n = len(self.x)
         return np.array([*range(self.k, n - self.k + 1), n])
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The pairs of records."""
+        """All pairs of records."""
         return Pairs(len(self.x))
 
     @cached_property
     def distances(self) -> Floats:
-        """d_p, (p,)."""
+        """Squared distance d_p of each pair of records (p,)."""
         i, j = self.pairs.ends
         return np.asarray(((self.x[i] - self.x[j]) ** 2).sum(axis=1))
 
     @cached_property
     def limits(self) -> I64:
-        """T_s of each size of S."""
+        """Limit T_s on the EMD's numerator for each group size in S."""
         return self.ordered.limits(self.t)[self.sizes]
 
     @cached_property
     def held(self) -> Floats:
-        """e_jb, (n, B)."""
+        """Indicator e_jb: 1 if the bin of record j is b or lower (n, B)."""
         bins = np.arange(self.ordered.m)
         return (self.ordered.place[:, None] <= bins).astype(float)
 
     @cached_property
     def mates_held(self) -> Floats:
-        """e_jb of the other record j of pair p, (n, B, p); 0 without record i."""
+        """The `held` row of record i's mate in pair p (n, B, p); 0 without i."""
         return self.pairs.mates(self.held)
 
 
@@ -179,6 +179,7 @@ def build(data: Data, language: str) -> Any:
 
 
 def _in_cvxpy(data: Data) -> Any:
+    """Return the program in cvxpy, unsolved."""
     import cvxpy as cp
 
     n = len(data.x)
@@ -210,6 +211,7 @@ def _in_cvxpy(data: Data) -> Any:
 
 
 def _in_pyomo(data: Data) -> Any:
+    """Return the program in Pyomo, unsolved."""
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
@@ -232,6 +234,7 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def _group_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
+    """Add to `problem` the constraints that pairs `together` form groups."""
     import pyomo.environ as pyo
 
     n = range(len(data.x))
@@ -268,6 +271,7 @@ def _group_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
 
 
 def _close_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
+    """Add to `problem` the constraints that each group is t-close."""
     import pyomo.environ as pyo
 
     n = range(len(data.x))
@@ -297,12 +301,12 @@ def _close_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     return fsum((data.distances[:, None] / data.sizes * at.w).ravel())
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head."""
+    """Return how far the point `at` violates each constraint, by its name."""
     i, j = data.pairs.ends
     s = data.sizes
     n = len(data.x)
@@ -324,7 +328,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, labels: Labels) -> Point:
-    """Return the point of these groups, labels (n,), of sizes in S."""
+    """Return the variables' values for the groups of labels (n,), of sizes in S."""
     label = check_groups(labels, len(data.x))
     i, j = data.pairs.ends
     of_record = np.bincount(label)[label][:, None] == data.sizes
@@ -349,7 +353,7 @@ def labels(problem: Any, data: Data) -> Labels | None:
 
 
 def example() -> Data:
-    """Return small data."""
+    """Return small data of this model."""
     x = np.array([[-1.0], [-0.5], [0.5], [1.0]])
     return Data(x, Ordered.of(np.array([1.0, 2.0, 1.0, 2.0])), 0.3, 2)
 

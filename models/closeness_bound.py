@@ -74,33 +74,33 @@ class Data:
 
     @cached_property
     def way(self) -> Floats:
-        """Lengths of the ways, whose means are still in them, (n, p)."""
+        """Length of each record's bin value within each of p pieces (n, p)."""
         ends = np.linspace(0, 1, self.pieces + 1)
         return np.asarray(np.clip(self.r[:, None] - ends[:-1], 0, 1 / self.pieces))
 
     @cached_property
     def covariance(self) -> Floats:
-        """Sigma of x and v, (d + p, d + p)."""
+        """Covariance matrix Sigma of x and of the lengths in pieces (d + p, d + p)."""
         coordinates = np.hstack([self.x, self.way])
         coordinates = coordinates - coordinates.mean(axis=0)
         return np.asarray(coordinates.T @ coordinates / len(coordinates))
 
     @cached_property
     def root(self) -> Floats:
-        """L, with one column for each eigenvalue of Sigma above rounding."""
+        """Root L of the covariance, Sigma = L L', (d + p, q): q is its rank."""
         values, vectors = np.linalg.eigh(self.covariance)
         is_positive = values > 1e-12 * max(values[-1], 1e-300)
         return np.asarray(vectors[:, is_positive] * np.sqrt(values[is_positive]))
 
     @cached_property
     def along(self) -> Floats:
-        """s_l' L of every f, (2^(p-1), q); f and -f are equivalent."""
+        """Coefficients s_l' L of each Lipschitz function f (2^(p-1), q)."""
         signs = np.array([(1, *s) for s in product((1, -1), repeat=self.pieces - 1)])
         return np.asarray(signs @ self.root[self.x.shape[1] :])
 
     @cached_property
     def loss(self) -> Floats:
-        """L_x' L_x / d: its product with Y is the objective, (q, q)."""
+        """Matrix (q, q) whose inner product with Y is the objective."""
         d = self.x.shape[1]
         return np.asarray(self.root[:d].T @ self.root[:d] / d)
 
@@ -129,12 +129,12 @@ def build(data: Data, language: str) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     return float(np.sum(data.loss * at.Y))
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much share, by an eigenvalue, and lipschitz are missed."""
+    """Return how far the point `at` violates share (by an eigenvalue) and lipschitz."""
     shares = np.linalg.eigvalsh(at.Y)
     gaps = np.eye(len(at.Y)) - at.Y
     between = np.sum((data.along @ gaps) * data.along, axis=1)
@@ -143,7 +143,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def proven(data: Data, multipliers: Floats) -> float:
-    """Return the bound that multipliers (2^(p-1),) of lipschitz prove, from 0 to 1.
+    """Return the lower bound that multipliers (2^(p-1),) of lipschitz prove.
 
     With z >= 0, and B = I - Y the share between groups,
 
@@ -161,13 +161,13 @@ def proven(data: Data, multipliers: Floats) -> float:
 
 
 def multipliers(problem: Any, data: Data) -> Floats | None:
-    """Return the multipliers of lipschitz (2^(p-1),), read off a solved problem."""
+    """Return the multipliers of lipschitz (2^(p-1),) from a solved problem, or None."""
     duals = problem.constraints[-1].dual_value
     return None if duals is None else np.asarray(duals, dtype=float)
 
 
 def example() -> Data:
-    """Return small data."""
+    """Return small data of this model."""
     x = np.array([[-1.5], [-0.5], [0.5], [1.5]])
     return Data(x / x.std(), np.array([0.0, 0.0, 1.0, 1.0]), 0.1, 1)
 

@@ -73,22 +73,22 @@ class Data:
 
     @cached_property
     def sizes(self) -> Labels:
-        """Records of each group, (m,)."""
+        """Number of records in each group (m,)."""
         return np.bincount(self.labels)
 
     @cached_property
     def first(self) -> Labels:
-        """Start of each union in `column` and `group`, (q,)."""
+        """Start of each union in the arrays `column` and `group` (q,)."""
         return np.flatnonzero(np.diff(self.column, prepend=-1))
 
     @cached_property
     def union_sizes(self) -> Labels:
-        """Records of each union, (q,)."""
+        """Number of records in each union of groups (q,)."""
         return np.add.reduceat(self.sizes[self.group], self.first)
 
     @cached_property
     def costs(self) -> Floats:
-        """Sum of squares of each union about its mean, (q,)."""
+        """Sum of squares of each union about its centroid (q,)."""
         means = compute_plain_group_means(self.x, self.labels)
         off = self.x - means[self.labels]
         within = np.bincount(self.labels, (off**2).sum(axis=1))
@@ -102,7 +102,7 @@ class Data:
 
     @cached_property
     def numerators(self) -> I64:
-        """EMD of each union times n n_q (m - 1), (q,), exact."""
+        """EMD of each union as an exact integer: times n n_q (m - 1) (q,)."""
         records = np.argsort(self.labels, kind="stable")
         starts = np.cumsum(self.sizes) - self.sizes
         edges = np.append(self.first, len(self.group))
@@ -122,12 +122,13 @@ class Data:
 
     @cached_property
     def barred(self) -> Labels:
-        """Indices of the unions that are not t-close or too small."""
+        """Numbers of the unions that are not t-close or have fewer than k records."""
         far = self.numerators > self.ordered.limits(self.t)[self.union_sizes]
         return np.flatnonzero(far | (self.union_sizes < self.k))
 
 
 def _require_proposals(column: Labels, group: Labels, m: int) -> None:
+    """Raise a JobError unless the proposed unions are in order and cover all groups."""
     steps = np.diff(column, prepend=-1)
     in_order = bool((steps >= 0).all() and (steps <= 1).all() and steps[0] == 1)
     if column.shape != group.shape or not in_order:
@@ -145,7 +146,7 @@ def _require_proposals(column: Labels, group: Labels, m: int) -> None:
 
 
 def compute_deviations(ordered: Ordered, labels: Labels) -> I64:
-    """Return n cnt_g(i) - n_g below_i of each group g and bin i, (m, bins).
+    """Return each group's deviation from the table in each bin, times n (m, bins).
 
     Those of a union are the sums of its groups', and its numerator the sum of their
     absolute values.
@@ -172,6 +173,7 @@ def build(data: Data, language: str) -> Any:
 
 
 def _in_cvxpy(data: Data) -> Any:
+    """Return the program in cvxpy, unsolved."""
     import cvxpy as cp
     from scipy.sparse import csr_array
 
@@ -189,6 +191,7 @@ def _in_cvxpy(data: Data) -> Any:
 
 
 def _in_pyomo(data: Data) -> Any:
+    """Return the program in Pyomo, unsolved."""
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
@@ -212,12 +215,12 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     return fsum(data.costs * at.y)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head."""
+    """Return how far the point `at` violates each constraint, by its name."""
     covered = np.bincount(data.group, at.y[data.column])
     return amounts(
         cover=np.abs(covered - 1),
@@ -228,7 +231,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, labels: Labels) -> Point:
-    """Return the point that chooses these unions of groups, labels (n,).
+    """Return the variables' values if the unions of labels (n,) are chosen.
 
     Raises
     ------
@@ -249,6 +252,7 @@ def point(data: Data, labels: Labels) -> Point:
 
 
 def _build_members(data: Data) -> list[list[int]]:
+    """Return the numbers of the groups in each union."""
     return [part.tolist() for part in np.split(data.group, data.first[1:])]
 
 

@@ -61,7 +61,7 @@ class Data(Records):
 
     @cached_property
     def target(self) -> Floats:
-        """B (m, d): sqrt(n_j) C_j."""
+        """Matrix B (m, d) of group means, times the square root of sizes."""
         return np.asarray(np.sqrt(self.sizes)[:, None] * self.means)
 
 
@@ -88,23 +88,23 @@ class MomentSums:
 
     @cached_property
     def root(self) -> Floats:
-        """R (d, d) with R'R = S."""
+        """Root R (d, d) of the covariance S: R'R = S."""
         return root_of_moments(self.covariance)
 
     @cached_property
     def target(self) -> Floats:
-        """B (d, d) with B'B = G."""
+        """Root B (d, d) of the sums between groups G: B'B = G."""
         return root_of_moments(self.between)
 
     @cached_property
     def free(self) -> Free:
-        """All is free: without a response nothing is fixed."""
+        """The part of the centroids that is free: all of it, without a response."""
         return Free(
             np.zeros_like(self.target), self.root, np.empty((len(self.root), 0))
         )
 
     def find_map(self) -> Floats | None:
-        """Return M (d, d), by which the centroids nearest to the means are c_j = M C_j.
+        """Return M (d, d) that maps group means to the nearest centroids, or None.
 
         None if some direction of the records is lost in the means: no M keeps S then.
         """
@@ -112,7 +112,7 @@ class MomentSums:
         return map_to_nearest(self.target @ root.T, root)
 
     def prove(self) -> float:
-        """Return a bound of sum_j n_j |c_j - C_j|^2 over all centroids that keep S."""
+        """Return a lower bound on squared shifts that keep the covariance."""
         _, size, p = np.linalg.svd(self.target @ self.root.T)
         return proven(self, (p.T * size) @ p)
 
@@ -132,6 +132,7 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 
 
 def _in_cvxpy(data: Data, first: Floats) -> Any:
+    """Return the program in cvxpy; its variables start from `first`."""
     import cvxpy as cp
 
     c = cp.Variable(first.shape, name="c", value=first)
@@ -141,6 +142,7 @@ def _in_cvxpy(data: Data, first: Floats) -> Any:
 
 
 def _in_pyomo(data: Data, first: Floats) -> Any:
+    """Return the program in Pyomo; its variables start from `first`."""
     import pyomo.environ as pyo
 
     groups = range(first.shape[0])
@@ -163,22 +165,22 @@ def _in_pyomo(data: Data, first: Floats) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     return float(np.sum(data.sizes[:, None] * (at.c - data.means) ** 2))
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, per record, by its name."""
+    """Return how far `at` violates each constraint, per record, by its name."""
     return measure_moment_errors(data, at.c)
 
 
 def centroids(problem: Any, data: Data) -> Floats | None:
-    """Read the centroids (m, d) off a solved problem; None without a solution."""
+    """Return the centroids (m, d) of a solved problem; None without a solution."""
     return read_matrix(problem, "c", data.means.shape)
 
 
 def compute_multipliers(data: Data, c: Floats) -> Floats:
-    """Return the multipliers of the covariance (r, r) that stationary centroids have.
+    """Return the covariance's multipliers (r, r) at stationary centroids c (m, d).
 
     With A = sqrt(n_j) c_j = Q R and B = sqrt(n_j) C_j they are N = Q'B R', made
     symmetric: the multipliers of Q'Q = I.  With a response, Q and R belong to the free
@@ -192,13 +194,13 @@ def compute_multipliers(data: Data, c: Floats) -> Floats:
 
 
 def multipliers(problem: Any, data: Data) -> Floats | None:
-    """Return the multipliers (r, r) of a solved problem's centroids."""
+    """Return the covariance's multipliers (r, r) from a solved problem, or None."""
     c = centroids(problem, data)
     return None if c is None else compute_multipliers(data, c)
 
 
 def proven(data: Data | MomentSums, multipliers: Floats) -> float:
-    """Return the bound that multipliers (r, r) of the covariance prove.
+    """Return the lower bound that multipliers (r, r) of the covariance prove.
 
     For any positive N, with K = R G R' and G = sum_j n_j C_j C_j',
 
@@ -220,12 +222,12 @@ def proven(data: Data | MomentSums, multipliers: Floats) -> float:
 
 
 def point(data: Data, centroids: Floats) -> Point:
-    """Return the point with these centroids (m, d)."""
+    """Return the variables' values: the centroids (m, d)."""
     return Point(centroids)
 
 
 def example() -> Data:
-    """Return twelve records of two attributes in four groups."""
+    """Return small data of twelve records, two attributes and four groups."""
     x = np.array([-3.0, -1.0, -2.0, 0.0, 1.0, -1.0, 2.0, 0.0, 1.0, 2.0, 3.0, 1.0])
     Z = np.column_stack([x, x[::-1] ** 2])
     return Data((Z - Z.mean(axis=0)) / Z.std(axis=0), np.arange(12) // 3)

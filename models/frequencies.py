@@ -82,17 +82,17 @@ class Data(Choice):
 
     @property
     def largest(self) -> Floats:
-        """The most that each count can be, (R C,)."""
+        """Upper bound on each count: the sum of all weights (R C,)."""
         return np.repeat(self.weights.sum(axis=1), self.counts.shape[1])
 
     @property
     def allowed(self) -> Floats:
-        """s_rc, 0 with a price, (R, C)."""
+        """Allowed differences of counts s_rc (R, C); 0 if differences have a price."""
         return np.zeros_like(self.counts) if self.slack is None else self.slack
 
 
 def require_slack_or_price(slack: object, price: object) -> None:
-    """Refuse both, neither, and an invalid price."""
+    """Raise a JobError unless one of slack and price is set, and is valid."""
     if (slack is None) == (price is None):
         raise JobError(
             "Neither slack nor price is given."
@@ -122,6 +122,7 @@ def build(data: Data, language: str) -> Any:
 
 
 def _in_cvxpy(data: Data) -> Any:
+    """Return the program in cvxpy, unsolved."""
     import cvxpy as cp
 
     y = cp.Variable(len(data.costs), name="y", integer=data.shares == "whole")
@@ -142,6 +143,7 @@ def _in_cvxpy(data: Data) -> Any:
 
 
 def _in_pyomo(data: Data) -> Any:
+    """Return the program in Pyomo, unsolved."""
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
@@ -164,13 +166,13 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     off = fsum(at.over.ravel()) + fsum(at.under.ravel())
     return fsum(data.costs * at.y) + (data.price or 0.0) * off
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head.
+    """Return how far the point `at` violates each constraint, by its name.
 
     With a slack, over and under count as none.
     """
@@ -188,14 +190,14 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, categories: Labels) -> Point:
-    """Return the point at which each group publishes its category, (m,)."""
+    """Return the variables' values if each group publishes its category (m,)."""
     y = count_choices(data, categories)
     away = count_released(data, y) - data.counts if data.price else 0 * data.counts
     return Point(y, np.maximum(away, 0.0), np.maximum(-away, 0.0))
 
 
 def multipliers(problem: Any, data: Data) -> Floats | None:
-    """Return l (R, C), read off a solved problem; None of whole shares."""
+    """Return the multipliers of the counts (R, C) from a solved problem, or None."""
     if data.shares == "whole":
         return None  # solvers of integer programs leave none
     if hasattr(problem, "var_dict"):
@@ -213,7 +215,7 @@ def multipliers(problem: Any, data: Data) -> Floats | None:
 
 
 def proven(data: Data, multipliers: Floats) -> float:
-    """Return the bound that multipliers (R, C) prove, 0 or more.
+    """Return the lower bound on the objective that multipliers (R, C) prove.
 
     >>> proven(example(), np.zeros((1, 3)))
     2.0
@@ -222,7 +224,7 @@ def proven(data: Data, multipliers: Floats) -> float:
 
 
 def compute_dual_bound(data: Data, multipliers: Floats) -> tuple[float, Floats]:
-    """Return the bound, and by how much each group at a pair raises it, (q,)."""
+    """Return the lower bound, and by how much each pair (q,) of the data raises it."""
     t, _ = data.pairs
     prices = np.where(np.isfinite(multipliers), multipliers, 0.0)
     if data.price is not None:
@@ -238,7 +240,7 @@ def compute_dual_bound(data: Data, multipliers: Floats) -> tuple[float, Floats]:
 
 
 def round_bound_up(data: Data, bound: float) -> float:
-    """Return the least objective from a bound on: whole if all its terms are."""
+    """Return a lower bound, rounded up if the objective is always a whole number."""
     numbers = [data.costs]
     if data.price is not None:
         numbers += [data.weights, data.counts, np.array([data.price])]
@@ -247,7 +249,7 @@ def round_bound_up(data: Data, bound: float) -> float:
 
 
 def example() -> Data:
-    """Return small data: five groups of two or three records, three categories."""
+    """Return small data of five groups and three categories."""
     count = np.array([[2, 0, 0], [2, 1, 0], [2, 1, 0], [2, 0, 0], [0, 0, 3]], float)
     sizes = count.sum(axis=1)
     slack = np.ones((1, 3))

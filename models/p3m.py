@@ -92,6 +92,7 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 
 
 def _in_cvxpy(data: Data, first: Point) -> Any:
+    """Return the program in cvxpy; its variables start from `first`."""
     import cvxpy as cp
 
     n = len(data.x)
@@ -115,6 +116,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
+    """Return the program in Pyomo; its variables start from `first`."""
     import pyomo.environ as pyo
 
     n = len(data.x)
@@ -148,14 +150,14 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     missed = np.sum(at.gamma**2)
     moved = np.sum(data.sizes * at.shift**2)
     return float(data.alpha * missed + (1 - data.alpha) * moved)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head.
+    """Return how far the point `at` violates each constraint, by its name.
 
     Mean and variance are per record, so that the figures do not grow with n.
     """
@@ -169,14 +171,14 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, centroids: Floats) -> Point:
-    """Return the point with these centroids (m,): the distances then give gamma."""
+    """Return the variables' values for centroids (m,); distances determine gamma."""
     missed = data.delta**2 - (centroids[data.labels] - data.x) ** 2
     forgiven = np.where(data.hard, 1.0, 1 - data.importance)
     return Point(centroids - data.means, np.where(data.hard, 0.0, missed / forgiven))
 
 
 def list_demanded_values(data: Data) -> tuple[Labels, Floats]:
-    """Return the groups with hard wishes (g,), and their possible centroids (g, 2).
+    """Return the groups with hard wishes (g,), and two possible centroids (g, 2).
 
     A centroid that one of the group's records cannot accept, or that is beyond a bound,
     is nan.
@@ -198,6 +200,7 @@ def list_demanded_values(data: Data) -> tuple[Labels, Floats]:
 
 
 def _require_agreement(data: Data) -> None:
+    """Raise an InfeasibleInputError if hard wishes in a group contradict each other."""
     groups, values = list_demanded_values(data)
     apart = groups[np.isnan(values).all(axis=1)]
     if apart.size:
@@ -212,7 +215,7 @@ def _require_agreement(data: Data) -> None:
 
 
 def example() -> Data:
-    """Return small data."""
+    """Return small data of this model."""
     return Data(*make_small_example(), alpha=0.5)
 
 

@@ -65,7 +65,7 @@ class Data(SquaredWishes):
     alone: ClassVar[Model] = p3m.MODEL
 
     def demanded(self) -> Demanded:
-        """Return the values that demands leave, by group and attribute."""
+        """Return the centroids that hard wishes allow, by group and attribute."""
         intervals: dict[int, dict[int, list[Interval]]] = {}
         for a, alone in enumerate(self.apart):
             for j, values in zip(*p3m.list_demanded_values(alone), strict=True):
@@ -96,6 +96,7 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 
 
 def _in_cvxpy(data: Data, first: Point) -> Any:
+    """Return the program in cvxpy; its variables start from `first`."""
     import cvxpy as cp
 
     shift = cp.Variable(first.shift.shape, name="shift", value=first.shift)
@@ -114,6 +115,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
+    """Return the program in Pyomo; its variables start from `first`."""
     import pyomo.environ as pyo
 
     records, attributes = map(range, data.Z.shape)
@@ -145,14 +147,14 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     missed = np.sum(at.gamma**2)
     moved = np.sum(data.sizes[:, None] * at.shift**2)
     return float(data.alpha * missed + (1 - data.alpha) * moved)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head.
+    """Return how far the point `at` violates each constraint, by its name.
 
     Mean and covariance are per record, so that the figures do not grow with n.
     """
@@ -166,14 +168,14 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, centroids: Floats) -> Point:
-    """Return the point with these centroids (m, d): the distances then give gamma."""
+    """Return the variables' values for centroids (m, d); distances determine gamma."""
     missed = data.delta**2 - (centroids[data.labels] - data.Z) ** 2
     forgiven = np.where(data.hard, 1.0, 1 - data.importance)
     return Point(centroids - data.means, np.where(data.hard, 0.0, missed / forgiven))
 
 
 def example() -> Data:
-    """Return twelve records of two attributes in four groups."""
+    """Return small data of twelve records, two attributes and four groups."""
     x = np.array([-3.0, -1.0, -2.0, 0.0, 1.0, -1.0, 2.0, 0.0, 1.0, 2.0, 3.0, 1.0])
     Z = np.column_stack([x, x[::-1] ** 2])
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)

@@ -90,6 +90,7 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 
 
 def _in_cvxpy(data: Data, first: Point) -> Any:
+    """Return the program in cvxpy; its variables start from `first`."""
     import cvxpy as cp
 
     n = len(data.x)
@@ -113,6 +114,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
+    """Return the program in Pyomo; its variables start from `first`."""
     import pyomo.environ as pyo
 
     n = len(data.x)
@@ -148,14 +150,14 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     missed = np.sum(at.gamma**2)
     moved = np.sum(data.sizes * at.shift**2)
     return float(data.alpha * missed + (1 - data.alpha) * moved)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head.
+    """Return how far the point `at` violates each constraint, by its name.
 
     Mean and variance are per record, so that the figures do not grow with n.
     """
@@ -167,7 +169,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, centroids: Floats) -> Point:
-    """Return the point with these centroids (m,) and the least gamma for them."""
+    """Return the variables' values for centroids (m,), with the least gamma."""
     near = data.delta**2 - (centroids[data.labels] - data.x) ** 2
     forgiven = np.where(data.hard, 1.0, 1 - data.importance)
     gamma = np.where(data.hard, 0.0, np.maximum(near, 0.0) / forgiven)
@@ -175,7 +177,7 @@ def point(data: Data, centroids: Floats) -> Point:
 
 
 def list_allowed_intervals(data: Data) -> dict[int, list[tuple[float, float]]]:
-    """Return the intervals that hard wishes leave the centroids of groups with any.
+    """Return the intervals that hard wishes allow a centroid, by group with any.
 
     They are within the bounds.  A group without an allowed value has no interval.
     """
@@ -198,6 +200,7 @@ def list_allowed_intervals(data: Data) -> dict[int, list[tuple[float, float]]]:
 
 
 def _require_values(data: Data) -> None:
+    """Raise an InfeasibleInputError if hard wishes and bounds leave no centroid."""
     if not data.bounded:
         return
     without = [
@@ -214,7 +217,7 @@ def _require_values(data: Data) -> None:
 
 
 def example() -> Data:
-    """Return small data."""
+    """Return small data of this model."""
     return Data(*make_small_example(), alpha=0.5)
 
 

@@ -65,7 +65,7 @@ class Data(SquaredWishes):
     alone: ClassVar[Model] = p3m_onesided.MODEL
 
     def demanded(self) -> Demanded:
-        """Return the intervals that demands leave, by group and attribute."""
+        """Return the intervals that hard wishes allow, by group and attribute."""
         by_group: dict[int, dict[int, list[Interval]]] = {}
         for a, alone in enumerate(self.apart):
             for j, intervals in p3m_onesided.list_allowed_intervals(alone).items():
@@ -95,6 +95,7 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 
 
 def _in_cvxpy(data: Data, first: Point) -> Any:
+    """Return the program in cvxpy; its variables start from `first`."""
     import cvxpy as cp
 
     shape = first.shift.shape
@@ -114,6 +115,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
+    """Return the program in Pyomo; its variables start from `first`."""
     import pyomo.environ as pyo
 
     records, attributes = map(range, data.Z.shape)
@@ -148,14 +150,14 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     missed = np.sum(at.gamma**2)
     moved = np.sum(data.sizes[:, None] * at.shift**2)
     return float(data.alpha * missed + (1 - data.alpha) * moved)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head.
+    """Return how far the point `at` violates each constraint, by its name.
 
     Mean and covariance are per record, so that the figures do not grow with n.
     """
@@ -167,7 +169,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, centroids: Floats) -> Point:
-    """Return the point with these centroids (m, d) and the least gamma for them."""
+    """Return the variables' values for centroids (m, d), with the least gamma."""
     near = data.delta**2 - (centroids[data.labels] - data.Z) ** 2
     forgiven = np.where(data.hard, 1.0, 1 - data.importance)
     gamma = np.where(data.hard, 0.0, np.maximum(near, 0.0) / forgiven)
@@ -175,7 +177,7 @@ def point(data: Data, centroids: Floats) -> Point:
 
 
 def example() -> Data:
-    """Return twelve records of two attributes in four groups."""
+    """Return small data of twelve records, two attributes and four groups."""
     joint_data = p3m_joint.example()
     return Data(
         joint_data.Z,

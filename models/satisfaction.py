@@ -70,7 +70,7 @@ class Data(Wishes):
 
     @property
     def farthest(self) -> Floats:
-        """A distance that no centroid exceeds, M_i (n,)."""
+        """Upper bound M_i on each record's distance from any centroid (n,)."""
         widest = np.sqrt(len(self.x) / self.sizes)[self.labels]
         return np.asarray(widest + np.abs(self.x) + self.delta)
 
@@ -98,6 +98,7 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 
 
 def _in_cvxpy(data: Data, first: Point) -> Any:
+    """Return the program in cvxpy; its variables start from `first`."""
     import cvxpy as cp
 
     n = len(data.x)
@@ -124,6 +125,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
+    """Return the program in Pyomo; its variables start from `first`."""
     import pyomo.environ as pyo
 
     n = len(data.x)
@@ -168,14 +170,14 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     moved = np.sum(data.sizes * at.shift**2)
     pleased = np.sum(data.importance * (at.above + at.below))
     return float(data.price * moved - pleased)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, mean and variance per record."""
+    """Return how far `at` violates each constraint, by its name; moments per record."""
     c = data.means + at.shift
     lead = c[data.labels] - data.x
     over = data.delta - data.farthest * (1 - at.above) - lead
@@ -190,7 +192,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, centroids: Floats, *, touch: float = TOUCH) -> Point:
-    """Return the point with these centroids (m,) that pleases all it can."""
+    """Return the variables' values for centroids (m,): which wishes are satisfied."""
     lead = centroids[data.labels] - data.x
     above = lead >= data.delta - touch
     below = (-lead >= data.delta - touch) & ~above
@@ -198,7 +200,7 @@ def point(data: Data, centroids: Floats, *, touch: float = TOUCH) -> Point:
 
 
 def example() -> Data:
-    """Return small data."""
+    """Return small data of this model."""
     return Data(*make_small_example(), price=1.0)
 
 

@@ -69,17 +69,17 @@ class Data(JointWishes):
 
     @property
     def weight(self) -> float:
-        """The number that weighs wishes against shifts."""
+        """Price of the shifts, which weighs them against the wishes."""
         return self.price
 
     @property
     def wished(self) -> bool:
-        """Whether a record has a wish: otherwise only shifts cost."""
+        """Whether any record has a wish; otherwise only shifts have a cost."""
         return True
 
     @property
     def farthest(self) -> Floats:
-        """A distance that no centroid exceeds, M_ia (n, d)."""
+        """Upper bound M_ia on each value's distance from any centroid (n, d)."""
         return np.stack([alone.farthest for alone in self.apart], axis=1)
 
 
@@ -106,6 +106,7 @@ def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
 
 
 def _in_cvxpy(data: Data, first: Point) -> Any:
+    """Return the program in cvxpy; its variables start from `first`."""
     import cvxpy as cp
 
     shape = data.Z.shape
@@ -130,6 +131,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
+    """Return the program in Pyomo; its variables start from `first`."""
     import pyomo.environ as pyo
 
     records, attributes = map(range, data.Z.shape)
@@ -172,7 +174,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
 
 def _declare_counts(first: Floats) -> Any:
-    """Return binary variables (n, d) that begin there."""
+    """Return binary variables of cvxpy of this shape, with initial values `first`."""
     import pyomo.environ as pyo
 
     return pyo.Var(
@@ -183,14 +185,14 @@ def _declare_counts(first: Floats) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     moved = np.sum(data.sizes[:, None] * at.shift**2)
     pleased = np.sum(data.importance * (at.above + at.below))
     return float(data.price * moved - pleased)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, moments per record."""
+    """Return how far `at` violates each constraint, by its name; moments per record."""
     c = data.means + at.shift
     lead = c[data.labels] - data.Z
     over = data.delta - data.farthest * (1 - at.above) - lead
@@ -205,7 +207,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, centroids: Floats, *, touch: float = TOUCH) -> Point:
-    """Return the point with these centroids (m, d) that pleases all it can."""
+    """Return the variables' values for centroids (m, d): which wishes are satisfied."""
     lead = centroids[data.labels] - data.Z
     above = lead >= data.delta - touch
     below = (-lead >= data.delta - touch) & ~above
@@ -213,7 +215,7 @@ def point(data: Data, centroids: Floats, *, touch: float = TOUCH) -> Point:
 
 
 def example() -> Data:
-    """Return six records of two attributes in three groups."""
+    """Return small data of six records, two attributes and three groups."""
     x = np.array([-3.0, -1.0, -2.0, 0.0, 4.0, 2.0])
     Z = np.column_stack([x, x[::-1] ** 2])
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)

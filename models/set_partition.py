@@ -91,17 +91,17 @@ class Data:
 
     @cached_property
     def first(self) -> Labels:
-        """Start of each group in `column` and `record`, (q,)."""
+        """Start of each group in the arrays `column` and `record` (q,)."""
         return np.flatnonzero(np.diff(self.column, prepend=-1))
 
     @cached_property
     def sizes(self) -> Labels:
-        """Records of each group, (q,)."""
+        """Number of records in each group (q,)."""
         return np.bincount(self.column)
 
     @cached_property
     def costs(self) -> Floats:
-        """Sum of squares of each group about its mean, (q,)."""
+        """Sum of squares of each group about its centroid (q,)."""
         weights = None if self.weights is None else self.weights[self.record]
         sizes = np.bincount(self.column, weights)[:, None]
         mean = (self.holds.T @ multiply_by_weights(self.x, self.weights)) / sizes
@@ -112,12 +112,12 @@ class Data:
 
     @cached_property
     def barred(self) -> Labels:
-        """Indices of the groups that have fewer than k records, or 2k or more."""
+        """Numbers of the groups that have fewer than k records, or 2k or more."""
         return np.flatnonzero((self.sizes < self.k) | (self.sizes >= 2 * self.k))
 
     @cached_property
     def halves(self) -> Any:
-        """h_lq, a sparse matrix (cuts, q)."""
+        """Half of each cut's records in each group, rounded down, sparse (cuts, q)."""
         shape = len(self.most), len(self.x)
         inside = _build_sparse(self.cut, self.inside, shape) @ self.holds
         inside.data //= 2
@@ -126,16 +126,17 @@ class Data:
 
     @cached_property
     def most(self) -> Floats:
-        """floor(|T_l| / 2), (cuts,)."""
+        """Right-hand side of each cut: half its records, rounded down (cuts,)."""
         return np.floor(np.bincount(self.cut) / 2)
 
     @cached_property
     def holds(self) -> Any:
-        """a_iq, a sparse matrix (n, q)."""
+        """Incidence of records in groups, a sparse matrix (n, q)."""
         return _build_sparse(self.record, self.column, (len(self.x), len(self.sizes)))
 
 
 def _require_sets(noun: str, number: Labels, record: Labels, n: int) -> None:
+    """Raise a JobError unless sets are in order and hold valid records, each once."""
     steps = np.diff(number, prepend=-1)
     in_order = np.isin(steps, (0, 1)).all() and steps[:1].all()
     if number.shape != record.shape or not in_order:
@@ -150,6 +151,7 @@ def _require_sets(noun: str, number: Labels, record: Labels, n: int) -> None:
 
 
 def _build_sparse(row: Labels, column: Labels, shape: tuple[int, int]) -> Any:
+    """Return a sparse matrix with ones at these rows and columns."""
     from scipy.sparse import csr_array
 
     return csr_array((np.ones(len(row)), (row, column)), shape)
@@ -169,6 +171,7 @@ def build(data: Data, language: str) -> Any:
 
 
 def _in_cvxpy(data: Data) -> Any:
+    """Return the program in cvxpy, unsolved."""
     import cvxpy as cp
 
     y = cp.Variable(len(data.sizes), name="y", integer=data.shares == "whole")
@@ -181,6 +184,7 @@ def _in_cvxpy(data: Data) -> Any:
 
 
 def _in_pyomo(data: Data) -> Any:
+    """Return the program in Pyomo, unsolved."""
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
@@ -210,12 +214,12 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     return fsum(data.costs * at.y)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head."""
+    """Return how far the point `at` violates each constraint, by its name."""
     return amounts(
         cover=np.abs(data.holds @ at.y - 1),
         subset=data.halves @ at.y - data.most,
@@ -226,7 +230,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, labels: Labels) -> Point:
-    """Return the point at which the groups of labels (n,) are chosen.
+    """Return the variables' values if the groups of labels (n,) are chosen.
 
     Raises
     ------
@@ -266,7 +270,7 @@ def labels(problem: Any, data: Data) -> Labels | None:
 
 
 def example() -> Data:
-    """Return small data: four records, and every pair of them."""
+    """Return small data of four records, and every pair of them."""
     record = np.array([0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3])
     x = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 1.0], [6.0, 1.0]])
     return Data(x, 2, np.repeat(np.arange(6), 2), record)

@@ -123,6 +123,7 @@ def build(data: Data, language: str) -> Any:
 
 
 def _in_cvxpy(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
+    """Return the linear program in cvxpy, on arcs from tail to head with costs c."""
     import cvxpy as cp
     from scipy.sparse import csr_array
 
@@ -140,6 +141,7 @@ def _in_cvxpy(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
 
 
 def _in_pyomo(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
+    """Return the linear program in Pyomo, on arcs from tail to head with costs c."""
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
@@ -165,7 +167,7 @@ def _in_pyomo(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
 
 
 def list_arcs(data: Data, use: str = "graph") -> tuple[Labels, Labels]:
-    """Return tail and head (a,) of every arc, by tail and then by head."""
+    """Return the tail and the head (a,) of each arc: a group of values x[tail:head]."""
     n = len(data.x)
     k = data.k
     if n < 2 * k:
@@ -177,19 +179,19 @@ def list_arcs(data: Data, use: str = "graph") -> tuple[Labels, Labels]:
 
 
 def compute_costs(data: Data, tail: Labels, head: Labels) -> Floats:
-    """Return c_ij of the groups x[i:j], i in tail (a,) and j in head (a,)."""
+    """Return the cost of each group x[i:j], i in tail (a,) and j in head (a,)."""
     return compute_run_costs(
         data.x, tail, head, RunCost(data.cost, data.centroids, data.unit)
     )
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     return fsum(compute_costs(data, at.tail, at.head) * at.y)
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head.
+    """Return how far the point `at` violates each constraint, by its name.
 
     An arc of a size that no group may have is missed by its share.
     """
@@ -206,7 +208,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, labels: Labels) -> Point:
-    """Return the path through these groups 0, 1, ... of the sorted values, (n,)."""
+    """Return the variables' values: the path through the groups of labels (n,)."""
     edges = np.flatnonzero(np.diff(labels, prepend=-1, append=labels[-1] + 1))
     return Point(edges[:-1], edges[1:], np.ones(len(edges) - 1))
 
@@ -236,7 +238,7 @@ def labels(problem: Any, data: Data) -> Labels | None:
 
 
 def multipliers(problem: Any, data: Data) -> Floats | None:
-    """Return the potentials of the nodes 0 to n, read off a solved problem; or None.
+    """Return the potential of each node 0..n from a solved problem, or None.
 
     Up to their sign, which is another in each language.
     """
@@ -259,7 +261,7 @@ def multipliers(problem: Any, data: Data) -> Floats | None:
 
 
 def proven(data: Data, multipliers: Floats) -> float:
-    """Return the bound that potentials (n + 1,) prove, of either sign.
+    """Return the lower bound on the cost that potentials (n + 1,) prove.
 
     >>> data = Data(np.array([0.0, 1.0, 9.0, 10.0, 11.0]), k=2)
     >>> proven(data, np.zeros(6))
@@ -275,12 +277,12 @@ def proven(data: Data, multipliers: Floats) -> float:
 
 
 def find_groups_along(data: Data, tail: Labels, head: Labels) -> Labels | None:
-    """Return the groups (n,) on the cheapest path of these arcs; None without one."""
+    """Return labels (n,) of the groups on the cheapest path of arcs, or None."""
     return find_cheapest_path(len(data.x), tail, head, compute_costs(data, tail, head))
 
 
 def example() -> Data:
-    """Return small data."""
+    """Return small data of this model."""
     return Data(np.array([0.0, 1.0, 9.0, 10.0, 11.0]), k=2)
 
 

@@ -91,35 +91,35 @@ class Data:
 
     @cached_property
     def cells(self) -> I64:
-        """The cell of each part, 0..c-1, (p,); one where none is named."""
+        """Number of each part's cell, 0..c-1 (p,); all 0 if no cells are set."""
         if self.cell is None:
             return np.zeros(len(self.s), np.int64)
         return np.unique(self.cell, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
     def is_present(self) -> Bool:
-        """Whether a part has any of each kind, (p, f)."""
+        """Whether each part has records of each kind (p, f)."""
         return np.asarray(self.a > 0) if self.b is None else self.b
 
     @cached_property
     def apart(self) -> Bool:
-        """Whether a part that moves and another are in different cells, (M, p)."""
+        """Whether each moving part and each part are in different cells (M, p)."""
         return np.asarray(self.cells[self.movers][:, None] != self.cells[None, :])
 
     @cached_property
     def movers(self) -> Labels:
-        """Indices of the parts that move, (M,)."""
+        """Numbers of the parts that move (M,)."""
         return np.flatnonzero(self.moving)
 
     @cached_property
     def distances(self) -> Floats:
-        """d_uq, (M, p)."""
+        """Cost d_uq of moving each part u to the place of each part q (M, p)."""
         away = self.c[self.movers][:, None, :] - self.c[None, :, :]
         return np.asarray(self.s[self.movers][:, None] * (away**2).sum(axis=2))
 
     @cached_property
     def staying(self) -> I64:
-        """Counts of parts that do not move, 0 of the others, (p, f)."""
+        """Counts of each kind in the parts that stay, 0 for others (p, f)."""
         return np.where(self.moving[:, None], 0, self.a)
 
 
@@ -137,6 +137,7 @@ def build(data: Data, language: str) -> Any:
 
 
 def _in_cvxpy(data: Data) -> Any:
+    """Return the program in cvxpy, unsolved."""
     import cvxpy as cp
 
     m = data.movers
@@ -164,6 +165,7 @@ def _in_cvxpy(data: Data) -> Any:
 
 
 def _in_pyomo(data: Data) -> Any:
+    """Return the program in Pyomo, unsolved."""
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
@@ -224,12 +226,12 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def objective(data: Data, at: Point) -> float:
-    """Return the minimised objective at a point."""
+    """Return the objective, which is minimised, at the point `at`."""
     return fsum((data.distances * at.x).ravel())
 
 
 def violations(data: Data, at: Point) -> dict[str, float]:
-    """Return by how much each constraint is missed, by its name in the head."""
+    """Return how far the point `at` violates each constraint, by its name."""
     m = data.movers
     hosts = at.x[np.arange(len(m)), m]
     some = at.x[:, :, None] - at.z[None, :, :]
@@ -246,13 +248,13 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def point(data: Data, places: Labels) -> Point:
-    """Return the point at which part u is at the place of part places_u, (p,)."""
+    """Return the variables' values if part u moves to the place of part places_u."""
     x = (places[data.movers][:, None] == np.arange(len(places))).astype(float)
     return Point(x, _count_kinds(data, places)[1].astype(float))
 
 
 def _count_kinds(data: Data, places: Labels) -> tuple[I64, Bool]:
-    """Return the number of each kind at each place, and whether it has any, (p, f)."""
+    """Return the count of each kind at each place, and whether it is present (p, f)."""
     counts = np.zeros_like(data.a)
     some = np.zeros_like(data.is_present)
     np.add.at(counts, places, data.a)
@@ -276,7 +278,7 @@ def places(problem: Any, data: Data) -> Labels | None:
 
 
 def merge_by_turns(data: Data) -> Labels | None:
-    """Return places (p,) that satisfy all constraints, without a solver.
+    """Return places (p,) that satisfy all constraints, without a solver, or None.
 
     The smallest place with too few of a kind is merged with the nearest one that has
     records of this kind.  None if the merging ends at parts that do not move.
@@ -306,7 +308,7 @@ def merge_by_turns(data: Data) -> Labels | None:
 
 
 def example() -> Data:
-    """Return two groups, one with two changed records, and four new records."""
+    """Return small data of two groups with changed records, and four new records."""
     c = np.array([[0.0], [1.0], [0.2], [0.3], [2.0], [2.1]])
     a = np.array([[0, 2], [0, 3], [1, 0], [1, 0], [1, 0], [1, 0]])
     moving = np.array([True, False, True, True, True, True])
@@ -314,7 +316,7 @@ def example() -> Data:
 
 
 def impossible() -> Data:
-    """Return a single new record that would have to be two."""
+    """Return infeasible data: a single new record, and k = 2."""
     records = np.array([[0.0], [1.0]])
     return Data(
         records, np.array([3, 1]), np.array([[0], [1]]), 2, np.array([False, True])

@@ -102,7 +102,7 @@ def solve_runs(work: RunCosts) -> None:
             for j in range(t, end):
                 _solve_short_row(work, j)
             continue
-        _look_around(work, t, first, end)
+        _fill_surroundings(work, t, first, end)
         if k < HALVING:
             for j in range(t, end):
                 _solve_row(work, t, j, max(work.before[j - 1], j - 2 * k + 1), j - k)
@@ -142,34 +142,36 @@ def _solve_short_row(work: RunCosts, j: int) -> None:
 def _solve_row(work: RunCosts, t: int, j: int, first: int, last: int) -> None:
     """Set the best last group of x[:j], which begins from `first` to `last`."""
     if work.kind == SSE:  # each kind known when its loop is compiled
-        _search(work, SSE, t, j, first, last)
+        _search_row(work, SSE, t, j, first, last)
     elif work.kind == SAE:
-        _search(work, SAE, t, j, first, last)
+        _search_row(work, SAE, t, j, first, last)
     elif work.kind == RANGE:
-        _search(work, RANGE, t, j, first, last)
+        _search_row(work, RANGE, t, j, first, last)
     else:
-        _search(work, WHOLE, t, j, first, last)
+        _search_row(work, WHOLE, t, j, first, last)
 
 
 @inlined
-def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) -> None:
+def _search_row(
+    work: RunCosts, kind: int, t: int, j: int, first: int, last: int
+) -> None:
     """Set the best last group of x[:j] for one kind of cost, known at compilation."""
     centre = 2 * work.k
     q = centre + j - t
     best = np.inf
     begin = first
     for i in range(first, last + 1):
-        value = work.cost[i] + _group(work, kind, centre + i - t, q)
+        value = work.cost[i] + _compute_group_cost(work, kind, centre + i - t, q)
         if value <= best:
             best = value
             begin = i
     work.before[j] = begin
-    work.step[j] = _group(work, kind, centre + begin - t, q) + work.loss[q]
+    work.step[j] = _compute_group_cost(work, kind, centre + begin - t, q) + work.loss[q]
     work.cost[j] = work.cost[begin] + work.step[j]
 
 
 @inlined
-def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
+def _compute_group_cost(work: RunCosts, kind: int, p: int, q: int) -> float:
     """Return the cost of a group from place p to q, less its part right of t."""
     if kind == RANGE:
         return float(work.loss[p])
@@ -188,7 +190,7 @@ def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
 
 
 @inlined
-def _look_around(work: RunCosts, t: int, first: int, end: int) -> None:
+def _fill_surroundings(work: RunCosts, t: int, first: int, end: int) -> None:
     """Set sums or costs of the runs of values that end or begin at position t."""
     if work.kind == RANGE:
         _fill_distances(work, t, first, end)

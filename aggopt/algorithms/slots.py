@@ -127,14 +127,16 @@ def assign_undivided(data: Choice, y: Floats) -> tuple[Labels, Divided]:
         part = np.maximum(y[class_members] - undivided[class_members], 0.0)
         open_groups.append(order[ends[k] - left[k] : ends[k]])
         shares.append(
-            _cut(part * (left[k] / part.sum()), c[class_members], data.loss.shape[1])
+            _cut_into_units(
+                part * (left[k] / part.sum()), c[class_members], data.loss.shape[1]
+            )
         )
     if not open_groups:
         return categories, Divided(np.empty(0, np.intp), np.empty((0, 0)))
     return categories, Divided(np.concatenate(open_groups), np.vstack(shares))
 
 
-def _cut(part: Floats, categories: Labels, width: int) -> Floats:
+def _cut_into_units(part: Floats, categories: Labels, width: int) -> Floats:
     """Return a class's shares by group (groups, width): each group gets one unit."""
     ends = np.cumsum(part)
     units = np.arange(round(ends[-1]))[:, None]
@@ -254,9 +256,9 @@ def run(
     standing.infeasible = tight is None
     if tight is not None:
         standing.offer(np.argmin(data.loss, axis=1))
-        _relax(standing, tight)
+        _solve_and_round_relaxations(standing, tight)
         for pair_limit in FEW:
-            _improve(standing, tight, pair_limit)
+            _improve_by_program(standing, tight, pair_limit)
     seconds = clock.spent
     bound = min(standing.bound, standing.objective)
     return Answer(standing.best, _find_status(standing), bound, solver.name, seconds)
@@ -271,9 +273,9 @@ def _find_status(standing: Standing) -> Status:
     return Status.LIMIT if standing.clock.left < LEAST else Status.UNPROVEN
 
 
-def _relax(standing: Standing, tight: model.Data) -> None:
+def _solve_and_round_relaxations(standing: Standing, tight: model.Data) -> None:
     """Solve relaxations, and improve the bound and the best choice by them."""
-    for i, relaxed in enumerate(_solve_relaxations(tight)):
+    for i, relaxed in enumerate(_iter_relaxations(tight)):
         if standing.over or (i > 0 and _is_half_over(standing)):
             return
         problem = model.build(relaxed, LANGUAGE)
@@ -297,7 +299,7 @@ def _is_half_over(standing: Standing) -> bool:
     return standing.clock.left < standing.clock.spent
 
 
-def _solve_relaxations(tight: model.Data) -> Iterator[model.Data]:
+def _iter_relaxations(tight: model.Data) -> Iterator[model.Data]:
     """Yield relaxations of the data, with ever smaller slack."""
     if tight.slack is None or not tight.slack.any():
         yield replace(tight, shares="any")
@@ -315,7 +317,9 @@ def _raise_bound(
         standing.bound = max(standing.bound, model.proven(tight, multipliers))
 
 
-def _improve(standing: Standing, tight: model.Data, max_pairs: int | None) -> None:
+def _improve_by_program(
+    standing: Standing, tight: model.Data, max_pairs: int | None
+) -> None:
     """Improve the best choice by HiGHS, on the `max_pairs` cheapest pairs or all."""
     if standing.over:
         return
@@ -335,10 +339,10 @@ def _improve(standing: Standing, tight: model.Data, max_pairs: int | None) -> No
     if outcome.status.usable:
         standing.offer(model.categories(problem, smaller))
     if is_exhaustive:
-        _prove(standing, outcome)
+        _raise_bound_by_program(standing, outcome)
 
 
-def _prove(standing: Standing, outcome: Outcome) -> None:
+def _raise_bound_by_program(standing: Standing, outcome: Outcome) -> None:
     """Raise the lower bound to the one that HiGHS proves."""
     if outcome.status is Status.INFEASIBLE and standing.best is None:
         standing.infeasible = True

@@ -349,7 +349,7 @@ def _swap_until_close(
 ) -> None:
     """Swap near records into a group until it is t-close or no swap lowers its EMD."""
     for i in range(len(group.columns)):
-        _insert(candidates, group, i, i)
+        _insert_member(candidates, group, i, i)
     last = group.columns[-1]
     while True:
         sum_slot_costs(table, group)
@@ -358,11 +358,13 @@ def _swap_until_close(
         last = _find_next_better(candidates, screen, table, group, last)
         if last < 0:
             return
-        _replace(candidates, table, group, last)
+        _replace_member(candidates, table, group, last)
 
 
 @inlined
-def _insert(candidates: SortedPool, group: Group, position: int, count: int) -> None:
+def _insert_member(
+    candidates: SortedPool, group: Group, position: int, count: int
+) -> None:
     """Insert a member among the `count` members of a group, sorted by value."""
     bin_ = candidates.bins[group.columns[position]]
     at = count
@@ -417,7 +419,7 @@ def _find_nearest_between(
 
 
 @inlined
-def _replace(
+def _replace_member(
     candidates: SortedPool, table: EmdTable, group: Group, column: int
 ) -> None:
     """Swap a record in for the member of a group whose removal leaves the least EMD."""
@@ -441,4 +443,4 @@ def _replace(
         group.bins[i] = group.bins[i + 1]
         group.ranked[i] = group.ranked[i + 1]
     group.columns[position] = column
-    _insert(candidates, group, position, k - 1)
+    _insert_member(candidates, group, position, k - 1)

@@ -45,7 +45,7 @@ def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) ->
             _take_nearest(leaves, reach, labels, second_point, near)
         else:
             reach.whom[r], reach.far[r] = _find_farthest(leaves, r)
-            _raise_peak(leaves, reach, leaves.box[leaves.column[r]])
+            _update_peak(leaves, reach, leaves.box[leaves.column[r]])
 
 
 @inner
@@ -58,11 +58,11 @@ def _take_nearest(
     for j in near:
         labels[j] = group
         mark_visited(leaves, j)
-        _raise_peak(leaves, reach, leaves.box[leaves.column[j]])
+        _update_peak(leaves, reach, leaves.box[leaves.column[j]])
 
 
 @inner
-def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
+def _update_peak(leaves: Leaves, reach: Reach, box: int) -> None:
     """Set a box's bound on farthest distances to the maximum over its records."""
     reach.peaks[box] = -1.0
     first = leaves.first[box]
@@ -91,15 +91,15 @@ def _find_farthest(leaves: Leaves, i: int) -> tuple[int, float]:
     point = _copy_record(leaves, i)
     _measure_far_corners(leaves, point)
     home = int(leaves.bounds.argmax())
-    best, largest = _search_box_for_last(leaves, home, point, i, -1, -1.0)
+    best, largest = _find_farthest_in_box(leaves, home, point, i, -1, -1.0)
     for box in range(len(leaves.bounds)):
         if leaves.bounds[box] >= largest:
-            best, largest = _search_box_for_last(leaves, box, point, i, best, largest)
+            best, largest = _find_farthest_in_box(leaves, box, point, i, best, largest)
     return best, largest
 
 
 @inner
-def _search_box_for_last(
+def _find_farthest_in_box(
     leaves: Leaves, box: int, point: Floats, i: int, best: int, largest: float
 ) -> tuple[int, float]:
     """Return (record, squared distance) of the farthest so far, after one more box."""
@@ -217,15 +217,15 @@ def _find_nearest_waiting(leaves: Leaves, point: Floats) -> int:
     """Return the unvisited record nearest to a point."""
     _measure_boxes(leaves, point)
     home = int(leaves.bounds.argmin())
-    best, lowest = _search_box(leaves, home, point, -1, np.inf)
+    best, lowest = _find_nearest_in_box(leaves, home, point, -1, np.inf)
     for box in range(len(leaves.bounds)):
         if box != home and leaves.bounds[box] <= lowest:
-            best, lowest = _search_box(leaves, box, point, best, lowest)
+            best, lowest = _find_nearest_in_box(leaves, box, point, best, lowest)
     return best
 
 
 @inner
-def _search_box(
+def _find_nearest_in_box(
     leaves: Leaves, box: int, point: Floats, best: int, lowest: float
 ) -> tuple[int, float]:
     """Return (record, squared distance) of the nearest so far, after one more box."""
@@ -315,13 +315,15 @@ def shorten_path(tour: Tour, turns: int) -> None:
             return
         a = _take_place(tour)
         while (
-            _reconnect(tour, a, 1) or _reconnect(tour, a, -1) or _move_stretch(tour, a)
+            _exchange_two_edges(tour, a, 1)
+            or _exchange_two_edges(tour, a, -1)
+            or _move_stretch(tour, a)
         ):
             pass
 
 
 @inner
-def _reconnect(tour: Tour, a: int, way: int) -> bool:
+def _exchange_two_edges(tour: Tour, a: int, way: int) -> bool:
     """Make a 2-opt move at place a if it shortens the tour; return whether it does."""
     # 2-opt: edges a-b and c-e become a-c and b-e
     b = _get_next(tour, a, way)
@@ -399,15 +401,15 @@ def _exchange_edges(tour: Tour, a: int, b: int, c: int, e: int) -> None:
     """Replace a tour's edges a-b and c-e by a-c and b-e, and queue their ends."""
     # b follows a and e follows c, one way or the other: turn b..c round
     if _get_next(tour, a, 1) == b:
-        _reverse(tour, tour.rank[b], tour.rank[c])
+        _reverse_tour(tour, tour.rank[b], tour.rank[c])
     else:
-        _reverse(tour, tour.rank[c], tour.rank[b])
+        _reverse_tour(tour, tour.rank[c], tour.rank[b])
     for i in (a, b, c, e):
         _queue_place(tour, i)
 
 
 @inner
-def _reverse(tour: Tour, start: int, stop: int) -> None:
+def _reverse_tour(tour: Tour, start: int, stop: int) -> None:
     """Reverse a tour between two positions, or all the rest if that is shorter."""
     # or reverse the rest of the tour, if that is shorter
     n = len(tour.order)

@@ -37,7 +37,7 @@ def sort_values(x: Floats) -> tuple[Floats, AnyInt]:
     keys: U64 = np.empty(n, dtype=np.uint64)
     order: AnyInt = np.arange(n).astype(kind)
     workspace = RadixWorkspace(keys, order, np.empty_like(keys), np.empty_like(order))
-    swapped = _sort(x, workspace)
+    swapped = _sort_workspace(x, workspace)
     keys, order = (workspace.spare, workspace.moved) if swapped else (keys, order)
     return keys.view(np.float64), order
 
@@ -50,7 +50,7 @@ def restore_order(labels: AnyInt, order: AnyInt, back: Labels) -> None:
 
 
 @compiled
-def _sort(x: Floats, workspace: RadixWorkspace) -> bool:
+def _sort_workspace(x: Floats, workspace: RadixWorkspace) -> bool:
     """Sort values in the workspace; return whether the spare arrays hold the result."""
     varying = _make_keys(x, workspace.keys)
     # sign, exponent and log2(n) more digits distinguish nearly all values

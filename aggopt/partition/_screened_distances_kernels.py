@@ -54,11 +54,11 @@ def measure_screen(screen: Screen, count: int) -> None:
                 g = c[j] - r
                 h = d[j] - s
                 near[j] += (e * e + f * f) + (g * g + h * h)
-    _bound(screen, width // BLOCK)
+    _bound_blocks(screen, width // BLOCK)
 
 
 @inner
-def _bound(screen: Screen, blocks: int) -> None:
+def _bound_blocks(screen: Screen, blocks: int) -> None:
     """Set the lowest and the largest approximate distance of each block of points."""
     bits = screen.near.view(np.int32)
     low = screen.low.view(np.int32)

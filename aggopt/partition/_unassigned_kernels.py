@@ -284,13 +284,13 @@ def _take_nearest(
     find_nearest_from(tree, leaf, point, workspace)
     sort_in_place(workspace.place)
     for place in workspace.place[::-1]:  # what moves is not of the group
-        _remove(pool, tree, place)
+        _remove_record(pool, tree, place)
     pool.counts[UNASSIGNED] -= len(workspace.place)
     pool.counts[GROUPS] += 1
 
 
 @inner
-def _remove(pool: Pool, tree: Tree, place: int) -> None:
+def _remove_record(pool: Pool, tree: Tree, place: int) -> None:
     """Assign the record at a place to the current group; remove it from the tree."""
     leaf = place // LEAF
     j = place % LEAF

@@ -61,9 +61,9 @@ class RecordPlaces(NamedTuple):
         empty one its owner.
         """
         own_place = np.arange(len(self.rows))[:, None]
-        return _take_first(self._copies(np.hstack([own_place, near])), count)
+        return _select_first(self._list_copies(np.hstack([own_place, near])), count)
 
-    def _copies(self, near: Labels) -> Labels:
+    def _list_copies(self, near: Labels) -> Labels:
         """Return records (n, c) at each record's near places, -1 if missing."""
         place = self.place
         sizes = np.bincount(place)
@@ -81,7 +81,7 @@ class RecordPlaces(NamedTuple):
         return np.where(out == np.arange(len(place))[:, None], -1, out)
 
 
-def _take_first(rows: Labels, count: int) -> Labels:
+def _select_first(rows: Labels, count: int) -> Labels:
     """Return the first `count` numbers of each row that are not -1.
 
     The first one fills up a short row; a row without any gets its own number.

@@ -133,8 +133,8 @@ def insert_nearest_of_part(rows: Floats, ids: Labels, near: Labels, apart: F32) 
     gaps = np.empty(len(ids), np.float32)
     unsure = _limit_precision(columns)
     for i in range(len(ids)):
-        _measure(columns, i, gaps)
-        _merge(gaps, unsure, rows, i, ids, near[ids[i]], apart[ids[i]])
+        _measure_distances(columns, i, gaps)
+        _merge_nearest(gaps, unsure, rows, i, ids, near[ids[i]], apart[ids[i]])
 
 
 @inner
@@ -170,7 +170,7 @@ def _measure_exactly(rows: Floats, i: int, j: int) -> np.float32:
 
 
 @inner
-def _measure(columns: F32, i: int, gaps: F32) -> None:
+def _measure_distances(columns: F32, i: int, gaps: F32) -> None:
     """Set gaps (m,) to the squared distances from record i, inf to itself."""
     gaps[:] = 0.0
     for t in range(len(columns)):
@@ -183,7 +183,7 @@ def _measure(columns: F32, i: int, gaps: F32) -> None:
 
 
 @inner
-def _merge(
+def _merge_nearest(
     gaps: F32,
     unsure: np.float32,
     rows: Floats,

@@ -305,7 +305,7 @@ class FromGroups(Grouping, PluginSection):
         """
         update = {
             key: PARTITIONERS.adopt(method).function
-            for key, method in self._others
+            for key, method in self._other_methods
             if isinstance(method, str) and PARTITIONERS.names_user_code(method)
         }
         return self.model_copy(update=update) if update else self
@@ -315,11 +315,11 @@ class FromGroups(Grouping, PluginSection):
         """The other method as a tuple, empty unless it is user-defined."""
         return tuple(
             _adopt_function(method.function, method.origin)
-            for _, method in self._others
+            for _, method in self._other_methods
             if not isinstance(method, str)
         )
 
     @property
-    def _others(self) -> list[tuple[str, Any]]:
+    def _other_methods(self) -> list[tuple[str, Any]]:
         """The other method as [(key, method)], with the key "initial" or "inner"."""
         return [(key, value) for key, value in self if key in ("initial", "inner")]

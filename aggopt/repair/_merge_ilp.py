@@ -179,10 +179,10 @@ def choose_from(
     certificate = _make_certificate(prices, best_sse, complete, status, solver, clock)
     if missed and not complete:
         certificate = replace(certificate, status=missed)
-    return Chosen(best, certificate if unions.complete else _drop_bound(certificate))
+    return Chosen(best, certificate if unions.complete else _remove_bound(certificate))
 
 
-def _drop_bound(certificate: Certificate) -> Certificate:
+def _remove_bound(certificate: Certificate) -> Certificate:
     """Return a certificate without its bound, and LOCAL in place of OPTIMAL."""
     optimal = certificate.status is Status.OPTIMAL
     status = Status.LOCAL if optimal else certificate.status
@@ -405,7 +405,7 @@ def search_unions(
     fixed seed.
     """
     choice = _Choice(unions, np.full(unions.m, -1, np.intp), missing)
-    _round_up(choice, prices)
+    _round_shares(choice, prices)
     try:
         with RemoteObject(HighsChoice, MODULES) as highs:
             _improve_choice(choice, prices, highs, clock, clock.spent + seconds)
@@ -445,7 +445,7 @@ def _improve_choice(
             return  # the part was everything
 
 
-def _round_up(choice: _Choice, prices: UnionPrices) -> None:
+def _round_shares(choice: _Choice, prices: UnionPrices) -> None:
     """Choose the unions with the largest shares in the linear program, if disjoint."""
     taken = np.flatnonzero(prices.shares > 1e-6)
     for q in taken[np.argsort(-prices.shares[taken], kind="stable")]:

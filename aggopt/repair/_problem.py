@@ -169,7 +169,7 @@ def bound_loss(problem: Problem, left: float = np.inf) -> float:
 
 
 def bound_close_loss(problem: Problem, left: float = np.inf) -> float:
-    """Return a lower bound on the SSE of t-close groups of any size, 0.0 without one.
+    """Return a lower bound on the SSE of t-close groups of any size, or 0.0.
 
     The bound is of t only, whatever the sizes of groups. The solver's multipliers prove
     it, whatever the solver reports. If the records have many coordinates, as encoded

@@ -55,7 +55,7 @@ def lower_largest_emd(ordered: Ordered, labels: Labels, k: int) -> Labels:
             if work > DESCENT_WORK:
                 return labels
             for change in _list_changes(ordered, labels, worst, other, k):
-                emds = _compute_larger(ordered, change)
+                emds = _compute_larger_emds(ordered, change)
                 at = int(np.argmin(emds))
                 if emds[at] < lowest:
                     lowest = emds[at]
@@ -69,7 +69,7 @@ def lower_largest_emd(ordered: Ordered, labels: Labels, k: int) -> Labels:
             labels[coming] = worst
 
 
-def _compute_larger(ordered: Ordered, change: _Change) -> I64:
+def _compute_larger_emds(ordered: Ordered, change: _Change) -> I64:
     """Return the larger EMD of both changed groups, for each proposed change."""
     return np.maximum(
         _compute_emds(ordered, change.worst), _compute_emds(ordered, change.other)

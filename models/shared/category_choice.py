@@ -38,12 +38,12 @@ class Choice:
 
     @property
     def key(self) -> Floats:
-        """The rows (m, anything) that are equal for symmetric groups."""
+        """Rows of all data of each group (m, ...); symmetric groups have equal rows."""
         return np.hstack([self.loss, self.weights.T])
 
     @cached_property
     def classes(self) -> tuple[Labels, Labels, I64]:
-        """First group of each class (T,), class of each group (m,), and n_t (T,)."""
+        """Classes of symmetric groups: first group (T,), class by group (m,), sizes."""
         _, first, class_of, number = np.unique(
             self.key,
             axis=0,
@@ -55,23 +55,23 @@ class Choice:
 
     @cached_property
     def pairs(self) -> tuple[Labels, Labels]:
-        """Class t and category c of each y, (q,) each, by class and then category."""
+        """Class t and category c of each variable y, two arrays (q,)."""
         t, c = np.nonzero(np.isfinite(self.loss[self.classes[0]]))
         return t, c
 
     @cached_property
     def costs(self) -> Floats:
-        """D_tc of each pair, (q,)."""
+        """Cost D_tc of each pair of class and category (q,)."""
         return self.of_pairs(self.loss)
 
     def of_pairs(self, entries: Floats) -> Floats:
-        """Return the `entries` (m, C) of groups for each pair, (q,)."""
+        """Return each pair's entry (q,) of a table by group and category (m, C)."""
         t, c = self.pairs
         return np.asarray(entries[self.classes[0]][t, c])
 
     @cached_property
     def each(self) -> Any:
-        """Membership of the pairs in class t, sparse (T, q)."""
+        """Incidence of the pairs in classes, a sparse matrix (T, q)."""
         t, _ = self.pairs
         return _build_sparse(
             np.ones(len(t)), t, np.arange(len(t)), len(self.classes[2])
@@ -79,7 +79,7 @@ class Choice:
 
     @cached_property
     def table(self) -> Any:
-        """W, sparse (R C, q): its product with y are the counts, row by row."""
+        """Sparse matrix W (R C, q): its product with y are the counts."""
         t, c = self.pairs
         rows, categories = self.counts.shape
         row = np.arange(rows)[:, None] * categories + c
@@ -91,13 +91,14 @@ class Choice:
 
 
 def _build_sparse(entries: Floats, row: Labels, column: Labels, height: int) -> Any:
+    """Return a sparse matrix with these entries, `height` rows, all columns."""
     from scipy.sparse import csr_array
 
     return csr_array((entries, (row, column)), (height, int(column[-1]) + 1))
 
 
 def require_table(name: str, array: Floats, shape: tuple[int, int]) -> None:
-    """Refuse an array that is not of this shape, or has numbers below 0."""
+    """Raise a TableError unless an array has this shape and no negative entries."""
     if np.shape(array) != shape or 0 in shape:
         raise TableError(
             f"{name} has shape {np.shape(array)}.",
@@ -111,12 +112,12 @@ def require_table(name: str, array: Floats, shape: tuple[int, int]) -> None:
 
 
 def count_released(data: Choice, y: Floats) -> Floats:
-    """Return the counts sum_t W_rt y_tc of a choice y (q,), (R, C)."""
+    """Return the released counts (R, C) of a choice y (q,)."""
     return np.asarray(data.table @ y).reshape(data.counts.shape)
 
 
 def count_choices(data: Choice, categories: Labels) -> Floats:
-    """Return y (q,) of the category of each group (m,).
+    """Return the variables y (q,) if each group has its category (m,).
 
     Raises
     ------
@@ -137,7 +138,7 @@ def count_choices(data: Choice, categories: Labels) -> Floats:
 
 
 def read_choice(data: Choice, y: Floats) -> Labels | None:
-    """Return the category of each group (m,) by y (q,); None if y is not a choice.
+    """Return each group's category (m,) from y (q,); None if y is no choice.
 
     Among symmetric groups, the first ones have the first categories.
     """
@@ -153,7 +154,7 @@ def read_choice(data: Choice, y: Floats) -> Labels | None:
 
 
 def read_shares(problem: Any) -> Floats | None:
-    """Return y (q,), read off a solved problem; None without a solution."""
+    """Return the variables y (q,) of a solved problem; None without a solution."""
     if hasattr(problem, "var_dict"):
         values = problem.var_dict["y"].value
         return None if values is None else np.asarray(values, np.float64)
@@ -162,7 +163,7 @@ def read_shares(problem: Any) -> Floats | None:
 
 
 def categories(problem: Any, data: Choice) -> Labels | None:
-    """Return the category of each group (m,), read off a solved problem.
+    """Return each group's category (m,) of a solved problem, or None.
 
     None if the solver found no choice of one category for each.
     """
@@ -173,7 +174,7 @@ def categories(problem: Any, data: Choice) -> Labels | None:
 def keep_in_cvxpy(
     data: Choice, y: Any, slack: Floats, over: Any = 0.0, under: Any = 0.0
 ) -> dict[str, Any]:
-    """Return the constraints one, above and below, which these models share."""
+    """Return the shared constraints on y and the counts, by name, for cvxpy."""
     one = data.each @ y == data.classes[2]
     above = data.table @ y - over <= (data.counts + slack).ravel()
     below = data.table @ y + under >= (data.counts - slack).ravel()
@@ -183,7 +184,7 @@ def keep_in_cvxpy(
 def keep_counts_in_pyomo(
     problem: Any, data: Choice, slack: Floats, over: Any = None, under: Any = None
 ) -> None:
-    """State the constraints one, above and below, which these models share."""
+    """Add the shared constraints on y and the counts to a problem of Pyomo."""
     import pyomo.environ as pyo
 
     y = problem.y
@@ -207,7 +208,7 @@ def keep_counts_in_pyomo(
 
 
 def total(matrix: Any, row: int, y: Any) -> Any:
-    """Return the product of a row of a sparse matrix with y, in Pyomo."""
+    """Return row `row` of a sparse matrix times the variables y, for Pyomo."""
     import pyomo.environ as pyo
 
     part = slice(matrix.indptr[row], matrix.indptr[row + 1])

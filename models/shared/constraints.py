@@ -9,7 +9,7 @@ from aggopt.core.types import Floats
 
 
 def amounts(**missed: Any) -> dict[str, float]:
-    """Return the largest number of each array, or 0 if no number exceeds 0.
+    """Return the largest entry of each array, at least 0, by the constraint's name.
 
     >>> amounts(one=np.array([-1.0, 0.5]), close=np.empty(0))
     {'one': 0.5, 'close': 0.0}

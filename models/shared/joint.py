@@ -19,7 +19,7 @@ SINGULAR = 1e-14  # of the largest singular value: smaller ones are rounding
 
 
 def compute_root(Z: Floats) -> Floats:
-    """Return R (r, d) with R'R = Z'Z, r the rank of Z (n, d).
+    """Return a root R (r, d) of Z'Z: R'R = Z'Z, r the rank of Z (n, d).
 
     R is computed from triangles of Z, not from Z'Z.  So directions with hardly any
     variation keep their digits.
@@ -34,7 +34,7 @@ def compute_root(Z: Floats) -> Floats:
 
 
 def align_columns(image: Floats, apart: Floats) -> Floats:
-    """Return the Q (m, r) of largest tr(Q' image) with Q'Q = I and apart' Q = 0.
+    """Return orthonormal Q (m, r) nearest to `image`, orthogonal to `apart`.
 
     `apart` (m, q) has orthonormal columns.  Q = U V', from the singular value
     decomposition U s V' of the part of the image orthogonal to them (orthogonal
@@ -53,7 +53,7 @@ def align_columns(image: Floats, apart: Floats) -> Floats:
 
 
 def root_of_moments(S: Floats, noise: float = 0.0) -> Floats:
-    """Return R (r, d) with R'R = S (d, d), without directions of eigenvalues of noise.
+    """Return a root R (r, d) of S (d, d): R'R = S, without eigenvalues of noise.
 
     S is a sum over records that no one has at once; `compute_root` is more accurate.
     """
@@ -64,7 +64,7 @@ def root_of_moments(S: Floats, noise: float = 0.0) -> Floats:
 
 
 def map_to_nearest(image: Floats, root: Floats) -> Floats | None:
-    """Return the M (d, d) with A M = Q R, where Q is `align_columns` of A R'.
+    """Return M (d, d) that maps A to the nearest matrix with R'R kept, or None.
 
     `image` is A R' for any A (m, d) with this A'A, and `root` is R (r, d).  With
     A R' = U s V', Q = U V' and so M = R' V s^-1 V' R: the optimal transport of one
@@ -115,7 +115,7 @@ class Free(NamedTuple):
 
 
 def remove_response(R: Floats, u: Floats, b: Floats, preserved: Floats, n: int) -> Free:
-    """Return the part of n records with root R that a response leaves free.
+    """Return the part of the centroids that a response leaves free.
 
     The response is standardised.  b (m,) are its group means times sqrt(n_j),
     `preserved` (d,) its products with the attributes.  With A = sqrt(n_j) c_j = Q R,
@@ -152,6 +152,7 @@ def remove_response(R: Floats, u: Floats, b: Floats, preserved: Floats, n: int) 
 
 
 def _require_groups(m: int, rank: int) -> None:
+    """Raise an InfeasibleInputError unless there are rank + 2 groups or more."""
     if m < rank + 2:
         raise InfeasibleInputError(
             f"{m} groups cannot keep the regression of a response on attributes of "
@@ -212,7 +213,7 @@ class Records:
 
     @cached_property
     def root(self) -> Floats:
-        """R (r, d) with R'R = S = Z'Z: r rows, as many as Z has rank.
+        """Root R (r, d) of the covariance: R'R = S = Z'Z, r the rank of Z.
 
         With weights w it is of sqrt(w_i) z_i.
         """
@@ -221,12 +222,12 @@ class Records:
 
     @cached_property
     def covariance(self) -> Floats:
-        """The kept matrix S (d, d): n times the correlations."""
+        """The matrix S (d, d) to be kept: n times the correlations."""
         return np.asarray(self.root.T @ self.root)
 
     @cached_property
     def response(self) -> Floats:
-        """Mean response of each group, ybar_j (m,); 0 without one."""
+        """Mean response of each group, ybar_j (m,); 0 without a response."""
         if self.y is None:
             return np.zeros(len(self.sizes))
         y = multiply_by_weights(self.y[:, None], self.weights)[:, 0]
@@ -234,14 +235,14 @@ class Records:
 
     @cached_property
     def with_response(self) -> Floats:
-        """The required sum_j n_j ybar_j c_j, Z'y (d,); 0 without a response."""
+        """Required products Z'y of attributes and response (d,); 0 without one."""
         if self.y is None:
             return np.zeros(self.Z.shape[1])
         return np.asarray(multiply_by_weights(self.Z, self.weights).T @ self.y)
 
     @cached_property
     def free(self) -> Free:
-        """The fixed part of feasible centroids, and their free part."""
+        """Fixed and free parts of the centroids that keep the moments."""
         if self.y is None:
             return Free(np.zeros_like(self.means), self.root, self.u[:, None])
         b = np.sqrt(self.sizes) * self.response
@@ -249,7 +250,7 @@ class Records:
 
     @cached_property
     def rows(self) -> Floats:
-        """Linear rows (m, q), of the mean and then of a response, in its own scale.
+        """Coefficients of linear constraints (m, q): of mean, and of a response.
 
         sum_j n_j rows_j c_j is to be `sums`.
         """
@@ -258,24 +259,25 @@ class Records:
 
     @cached_property
     def sums(self) -> Floats:
-        """The required sums (q, d) of the linear rows."""
+        """Right-hand sides (q, d) of the linear constraints."""
         fixed, _, apart = self.free
         beside = np.sqrt(self.sizes.sum()) * (apart[:, 1:].T @ fixed)
         return np.vstack([np.zeros(fixed.shape[1]), beside])
 
     @cached_property
     def renormalised(self) -> Floats:
-        """Centroids (m, d) that keep the moments, nearest to the means."""
+        """Centroids (m, d) nearest to the group means that keep the moments."""
         weight = np.sqrt(self.sizes)[:, None]
         return find_nearest_matrix(self, weight * self.means) / weight
 
     @cached_property
     def u(self) -> Floats:
-        """sqrt(n_j / n), (m,)."""
+        """Square root of each group's share of records, sqrt(n_j / n) (m,)."""
         return np.asarray(np.sqrt(self.sizes / self.sizes.sum()))
 
 
 def _require_standardised(name: str, table: Floats, weights: Floats | None) -> None:
+    """Raise a TableError unless each column has mean 0 and variance 1."""
     weighted = multiply_by_weights(table, weights)
     mean = weighted.mean(axis=0)
     square = np.einsum("ij,ij->j", weighted, table)
@@ -289,7 +291,7 @@ def _require_standardised(name: str, table: Floats, weights: Floats | None) -> N
 
 
 def find_nearest_matrix(data: Records, A: Floats) -> Floats:
-    """Return the matrix nearest to A (m, d) that keeps the moments.
+    """Return the matrix nearest to A (m, d) that keeps mean and covariance.
 
     A'A = S and u'A = 0, u_j = sqrt(n_j / n).  Any matrix with these properties is Q R
     with Q'Q = I and u'Q = 0.  The nearest has the Q that is nearest to A R'.  With a
@@ -300,7 +302,7 @@ def find_nearest_matrix(data: Records, A: Floats) -> Floats:
 
 
 def measure_moment_errors(data: Records, c: Floats) -> dict[str, float]:
-    """Return the errors of centroids c (m, d) in the kept moments, per record."""
+    """Return the errors of mean, covariance and response of centroids c, per record."""
     n = len(data.Z)
     mean = np.abs(data.sizes @ c).max() / n
     away = c.T @ (data.sizes[:, None] * c) - data.covariance
@@ -313,7 +315,7 @@ def measure_moment_errors(data: Records, c: Floats) -> dict[str, float]:
 
 
 def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
-    """Return the rows that keep the moments of the expression c (m, d), by name."""
+    """Return the constraints that keep the moments of c (m, d), by name, for cvxpy."""
     import cvxpy as cp
 
     d = data.means.shape[1]
@@ -331,7 +333,7 @@ def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
 
 
 def keep_moments_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
-    """Add the rows that keep the moments of the expressions c (m, d)."""
+    """Add the constraints that keep the moments of c (m, d) to a problem of Pyomo."""
     import pyomo.environ as pyo
 
     groups = range(len(c))
@@ -359,7 +361,7 @@ def keep_moments_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> No
 
 
 def read_matrix(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
-    """Read a matrix of variables off a solved problem; None without a solution."""
+    """Return the variables `name` of a solved problem; None without a solution."""
     if hasattr(problem, "var_dict"):
         values = problem.var_dict[name].value
     else:
@@ -372,6 +374,6 @@ def read_matrix(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | Non
 
 
 def centroids(problem: Any, data: Records) -> Floats | None:
-    """Read the centroids (m, d) off a solved problem; None without a solution."""
+    """Return the centroids (m, d) of a solved problem; None without a solution."""
     shift = read_matrix(problem, "shift", data.means.shape)
     return None if shift is None else data.means + shift

@@ -37,7 +37,7 @@ FARTHER = 1e-6  # relative: an excess length that rounding explains
 
 
 def require_room(data: Records, demanded: Demanded) -> None:
-    """Refuse demands of a group if no choice of intervals keeps the covariance.
+    """Raise an InfeasibleInputError if hard wishes in a group break the covariance.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def require_room(data: Records, demanded: Demanded) -> None:
 def _iter_boxes(
     of_group: Mapping[int, Sequence[Interval]],
 ) -> Iterator[dict[int, Interval]]:
-    """Yield the choices of an interval for each attribute, the nearest to 0 first."""
+    """Yield combinations of one interval per attribute, those nearest to 0 first."""
     few: dict[int, list[Interval]] = {}
     count = 1
     for a, intervals in of_group.items():
@@ -87,7 +87,7 @@ def _iter_boxes(
 
 
 def bound_norm(R: Floats, box: Mapping[int, Interval]) -> float:
-    """Return a lower bound of |p|^2 for R'p in the box; inf if it is never in it."""
+    """Return a lower bound on |p|^2 for all p with R'p in the box; inf without any."""
     from scipy.optimize import nnls
 
     # a row that always holds, so that G is not empty
@@ -139,29 +139,30 @@ class JointWishes(Records, ABC):
     @property
     @abstractmethod
     def weight(self) -> float:
-        """The number that weighs wishes against shifts."""
+        """Number that weighs wishes against shifts: alpha, or the price of shifts."""
 
     @property
     @abstractmethod
     def wished(self) -> bool:
-        """Whether a record has a wish: otherwise only shifts cost."""
+        """Whether any record has a wish; otherwise only shifts have a cost."""
 
     @property
     def bounded(self) -> bool:
-        """Whether published values of an attribute have a bound."""
+        """Whether published values of any attribute have a bound."""
         return is_bounded(self.lower, self.upper)
 
     @cached_property
     def hard(self) -> Bool:
-        """Whether a record's wish for an attribute has importance 1 (n, d)."""
+        """Whether each wish has importance 1 (n, d)."""
         return np.asarray(self.importance == 1)
 
     @cached_property
     def apart(self) -> tuple[Any, ...]:
-        """The separate program of each attribute, which keeps its variance only."""
-        return tuple(map(self._alone, range(self.Z.shape[1])))
+        """The data of each attribute by itself, which keeps its own variance only."""
+        return tuple(map(self._build_alone, range(self.Z.shape[1])))
 
-    def _alone(self, a: int) -> Any:
+    def _build_alone(self, a: int) -> Any:
+        """Return the data of attribute a by itself."""
         tables = (self.Z, self.delta, self.importance)
         x, delta, importance = (np.ascontiguousarray(table[:, a]) for table in tables)
         d = self.Z.shape[1]
@@ -193,33 +194,33 @@ class SquaredWishes(JointWishes):
 
     @property
     def weight(self) -> float:
-        """The number that weighs wishes against shifts."""
+        """Weight alpha of the wishes against the shifts."""
         return self.alpha
 
     @property
     def wished(self) -> bool:
-        """Whether a record has a wish: otherwise only shifts cost."""
+        """Whether any record has a wish; otherwise only shifts have a cost."""
         return self.alpha > 0 or bool(self.hard.any())
 
     @abstractmethod
     def demanded(self) -> Demanded:
-        """Return the intervals that demands leave, by group and attribute."""
+        """Return the intervals that hard wishes allow, by group and attribute."""
 
 
 def rows_in_cvxpy(data: JointWishes, c: Any) -> dict[str, Any]:
-    """Return the rows of moments and bounds of the expression c (m, d), by name."""
+    """Return the constraints on moments and bounds of c (m, d), by name, for cvxpy."""
     bounds = list_bound_rows(c, data.lower, data.upper)
     return {**kept_in_cvxpy(data, c), **bounds}
 
 
 def add_rows_in_pyomo(data: JointWishes, problem: Any, c: list[list[Any]]) -> None:
-    """Add the rows of moments and bounds of the expressions c (m, d)."""
+    """Add the constraints on moments and bounds of c (m, d) to a problem of Pyomo."""
     keep_moments_in_pyomo(data, problem, c)
     keep_within_in_pyomo(problem, c, data.lower, data.upper)
 
 
 def measure_joint_errors(data: JointWishes, c: Floats) -> dict[str, float]:
-    """Return the errors of centroids c (m, d) in moments (per record) and bounds."""
+    """Return the errors of centroids c (m, d) in moments and bounds, by constraint."""
     return {
         **measure_moment_errors(data, c),
         **measure_excess(c, data.lower, data.upper),

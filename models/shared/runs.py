@@ -22,7 +22,7 @@ class RunCost(NamedTuple):
 
 
 def require_cost(cost: str, centroids: str) -> None:
-    """Refuse an unknown cost or kind of centroids, or two that do not go together."""
+    """Raise unless cost and kind of centroids are known and fit together."""
     require_known("cost", cost, COSTS)
     require_known("kind of centroids", centroids, CENTROIDS)
     if centroids == "integer" and cost != "sse":
@@ -34,7 +34,7 @@ def require_cost(cost: str, centroids: str) -> None:
 
 
 def choose_cost_unit(x: Floats, k: int) -> float:
-    """Return a power of two near the width of a group of k; 1 if all are equal."""
+    """Return a power of two near the range of k near values; 1 if all are equal."""
     widths = x[k - 1 :] - x[: len(x) - k + 1]
     positive = widths[widths > 0]
     if not positive.size:
@@ -49,7 +49,7 @@ def choose_cost_unit(x: Floats, k: int) -> float:
 def compute_run_costs(
     x: Floats, tail: Labels, head: Labels, run_cost: RunCost
 ) -> Floats:
-    """Return the costs of the groups x[i:j], i in tail (a,) and j in head (a,).
+    """Return the cost of each group x[i:j], i in tail (a,) and j in head (a,).
 
     Every cost is computed from the group's first value, in two passes, so that values
     far from zero lose no digits.
@@ -66,6 +66,7 @@ def compute_run_costs(
 
 
 def _compute_costs_of_size(values: Floats, run_cost: RunCost) -> Floats:
+    """Return the cost of each row of values: groups of one size."""
     away = (values - values[:, :1]) / run_cost.unit
     if run_cost.cost == "maxdist":
         return np.asarray(away[:, -1])
@@ -85,7 +86,7 @@ SAFE = 1e-15  # of each number that is added: more than adding a few rounds
 
 
 def find_cheapest_path(n: int, tail: Labels, head: Labels, c: Floats) -> Labels | None:
-    """Return the arc of n values (n,), 0, 1, ..., on the cheapest path; None without.
+    """Return labels (n,) of the groups (arcs) on the cheapest path, or None.
 
     Of arcs from `tail` to `head`, which cost c, (a,) each.
 
@@ -111,7 +112,7 @@ def find_cheapest_path(n: int, tail: Labels, head: Labels, c: Floats) -> Labels 
 def bound_paths(
     tail: Labels, head: Labels, c: Floats, u: Floats, max_arcs: int
 ) -> float:
-    """Return the bound by potentials u (n + 1,) for paths of at most `max_arcs` arcs.
+    """Return a lower bound on the cost of any path, by potentials u (n + 1,).
 
     A path costs u_n - u_0 and the reduced costs c_ij - u_j + u_i of its arcs.  At most
     one arc leaves each node.

@@ -96,7 +96,7 @@ class Wishes:
 
     @cached_property
     def renormalised(self) -> Floats:
-        """Centroids (m,) that keep mean and variance: see the function of this name."""
+        """Group means, shifted and scaled to keep mean and variance (m,)."""
         return renormalise_means(self)
 
     @cached_property
@@ -106,7 +106,7 @@ class Wishes:
 
 
 def measure_row_errors(data: Wishes, c: Floats) -> dict[str, float]:
-    """Return the errors of centroids c (m,) in mean, variance (per record), bounds."""
+    """Return the errors of centroids c (m,) in mean, variance and bounds, by name."""
     n = len(data.x)
     mean = abs(np.sum(data.sizes * c)) / n
     variance = abs(np.sum(data.sizes * c**2) / n - 1)
@@ -115,7 +115,7 @@ def measure_row_errors(data: Wishes, c: Floats) -> dict[str, float]:
 
 
 def require_mean_one(weights: Floats | None) -> None:
-    """Refuse weights that are not above 0 and of mean 1."""
+    """Raise unless weights are positive and have mean 1."""
     if weights is None or (weights.min() > 0 and abs(weights.mean() - 1) <= 1e-9):
         return
     raise TableError(
@@ -125,13 +125,13 @@ def require_mean_one(weights: Floats | None) -> None:
 
 
 def require_weight(alpha: float) -> None:
-    """Refuse a weight outside [0, 1]."""
+    """Raise a JobError unless alpha is from 0 to 1."""
     if not 0 <= alpha <= 1:
         raise JobError(f"alpha = {alpha}.", fix="choose alpha in [0, 1].")
 
 
 def renormalise_means(data: Wishes) -> Floats:
-    """Return centroids (m,) that keep mean and variance: group means, stretched.
+    """Return the group means, shifted and scaled to keep mean and variance (m,).
 
     They are the optimum at alpha = 0.  If all group means coincide, the standardised
     group numbers replace them.  Centroids beyond a bound are moved to it, and the
@@ -145,6 +145,7 @@ def renormalise_means(data: Wishes) -> Floats:
 
 
 def _stretch_means(data: Wishes) -> Floats:
+    """Return the group means, or their numbers if equal, with mean 0 and variance 1."""
     c = data.means - np.sum(data.sizes * data.means) / len(data.x)
     spread = np.sqrt(np.sum(data.sizes * c**2) / len(data.x))
     if spread < 1e-9:
@@ -155,7 +156,7 @@ def _stretch_means(data: Wishes) -> Floats:
 
 
 def centroids(problem: Any, data: Wishes) -> Floats | None:
-    """Read the centroids (m,) off a solved problem; None without a solution."""
+    """Return the centroids (m,) of a solved problem; None without a solution."""
     if hasattr(problem, "var_dict"):
         shift = problem.var_dict["shift"].value
     else:

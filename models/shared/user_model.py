@@ -61,13 +61,13 @@ class Declaration(UserFunction):
     offered: ClassVar[tuple[str, ...]] = ()
 
     def make_data(self, x: Floats, labels: Labels, /, **settings: Any) -> DeclaredData:
-        """Return the data that the function receives."""
+        """Return the arguments of the user's function as data of its model."""
         return DeclaredData(x, labels, settings)
 
     def build(
         self, data: DeclaredData, language: str, *, start: Floats | None = None
     ) -> Any:
-        """Return the problem that the function declares, `start` in its centroids.
+        """Return the problem of the user's function, its centroids set to `start`.
 
         Raises
         ------
@@ -84,6 +84,7 @@ class Declaration(UserFunction):
         return problem
 
     def _require_centroids(self, problem: Any, m: int) -> None:
+        """Raise unless the problem minimises, and has a variable "c" of shape (m,)."""
         import cvxpy as cp
 
         name = self.origin.name
@@ -102,7 +103,7 @@ class Declaration(UserFunction):
             raise JobError(f"{name} has complex centroids.", fix=ABOUT)
 
     def point(self, data: DeclaredData, reading: Any) -> DeclaredPoint:
-        """Return a point unchanged, or that of centroids (m,) with the best others."""
+        """Return the best point with these centroids (m,); a point is unchanged."""
         if isinstance(reading, DeclaredPoint):
             return reading
         c = np.asarray(reading, np.float64)
@@ -113,7 +114,7 @@ class Declaration(UserFunction):
 
 
 def read_point(problem: Any, data: DeclaredData) -> DeclaredPoint | None:
-    """Return the point of a solved problem; None without a solution."""
+    """Return the solution of a solved problem as a point; None without one."""
     c = problem.var_dict["c"].value
     cost = problem.objective.value
     if c is None or cost is None or any(v.value is None for v in problem.variables()):
@@ -124,17 +125,17 @@ def read_point(problem: Any, data: DeclaredData) -> DeclaredPoint | None:
 
 
 def evaluate_problem(data: DeclaredData, at: DeclaredPoint) -> float:
-    """Return the problem's objective at a point."""
+    """Return the objective of the user's problem at the point `at`."""
     return at.cost
 
 
 def measure_violations(data: DeclaredData, at: DeclaredPoint) -> dict[str, float]:
-    """Return a point's violation of each constraint of the problem."""
+    """Return how far the point `at` violates each constraint, by its name."""
     return dict(at.missed)
 
 
 def read_violations(problem: Any) -> dict[str, float]:
-    """Return the violations of constraints of cvxpy, by label or by place.
+    """Return the violation of each constraint of a problem of cvxpy, by its name.
 
     A declaration of a variable, such as nonneg, is a constraint of its name.
     """
@@ -150,7 +151,7 @@ def read_violations(problem: Any) -> dict[str, float]:
 
 
 def fill_other_variables(problem: Any, centroids: Floats) -> None:
-    """Give the variables the values that are best with these centroids (m,)."""
+    """Set centroids (m,), and all other variables to their best values with them."""
     import cvxpy as cp
 
     from aggopt.solvers import solve
@@ -209,18 +210,18 @@ class OwnModel(Model):
 
     @property
     def declared(self) -> bool:
-        """Whether the model is a function, whose program is its own judge."""
+        """Whether the model is a function, whose problem evaluates the answers."""
         return isinstance(self.takes, Declaration)
 
     @property
     def judge(self) -> str:
-        """The code that judges its answers."""
+        """Text on the user's code that evaluates the answers."""
         return (
             f"its own declaration, {self.origin}" if self.declared else str(self.origin)
         )
 
     def find_kind(self, settings: Mapping[str, Any]) -> str:
-        """Return its class; a function declares it for six records in two groups.
+        """Return the problem's class, of a function by a trial on six records.
 
         Raises
         ------
@@ -248,12 +249,13 @@ class OwnModel(Model):
 
 
 def _load_again(origin: Origin, thing: object) -> OwnModel:
+    """Return a pickled model, loaded from its file or object."""
     loaded = thing if origin.where == "object" else reload_plugin(origin)
     return adopt_model(loaded, origin)
 
 
 def adopt_model(thing: object, origin: Origin) -> OwnModel:
-    """Return a function, a `Model` or a module as a model.
+    """Return a user's function, `Model` or module as a model.
 
     Raises
     ------
@@ -274,7 +276,7 @@ def adopt_model(thing: object, origin: Origin) -> OwnModel:
 def _make_from_function(
     function: Callable[..., Any], origin: Origin, preserved: object
 ) -> OwnModel:
-    """Return the model of a function; its class is that of its program."""
+    """Return the model of a user's function that declares a problem of cvxpy."""
     declaration = Declaration.of(function, origin, TAKEN)
     return OwnModel(
         name=origin.name,
@@ -296,6 +298,7 @@ def _make_from_function(
 def _make_from_parts(
     parts: Mapping[str, Any], origin: Origin, preserved: object
 ) -> OwnModel:
+    """Return the model of a user's file; errors of its functions name the file."""
     _require_parts(parts, origin)
     called = {n: v for n, v in parts.items() if n in CALLED and v is not None}
     guarded: dict[str, Any] = {n: partial(origin.run, v) for n, v in called.items()}
@@ -325,7 +328,7 @@ def _build_problem(
     *,
     start: Any = None,
 ) -> Any:
-    """Return the problem that a file declares, from `start` if it takes one."""
+    """Return the problem that a user's file builds, from `start` if it accepts one."""
     begin = (
         {"start": start}
         if start is not None and "start" in _list_arguments(build)
@@ -335,6 +338,7 @@ def _build_problem(
 
 
 def _list_arguments(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's arguments."""
     return tuple(signature(function).parameters)
 
 
@@ -346,7 +350,7 @@ def _make_data(
     /,
     **settings: Any,
 ) -> Any:
-    """Return data of one attribute, made of copies of x and labels, each (n,).
+    """Return an instance of the user's data class, from copies of x and labels (n,).
 
     Raises
     ------
@@ -363,21 +367,24 @@ def _make_data(
 
 
 def _is_unchanged(data: Any, x: Floats, labels: Labels) -> bool:
+    """Whether the data contain x and labels unchanged."""
     return bool(np.array_equal(data.x, x) and np.array_equal(data.labels, labels))
 
 
 def _call_for_number(function: Callable[..., Any], data: Any, at: Any) -> float:
+    """Return the result of a user's function as a float."""
     return float(function(data, at))
 
 
 def _call_for_numbers(
     function: Callable[..., Any], data: Any, at: Any
 ) -> dict[str, float]:
+    """Return the result of a user's function as floats by name."""
     return {str(name): float(v) for name, v in function(data, at).items()}
 
 
 def _read_parts(thing: ModuleType | Model, origin: Origin) -> dict[str, Any]:
-    """Return the fields of a model; refuse a file that lacks some, all at once."""
+    """Return the parts of a user's model by field; raise if some are missing."""
     model = thing if isinstance(thing, Model) else vars(thing).get("MODEL")
     if isinstance(model, Model):
         return {f.name: getattr(model, f.name) for f in fields(Model)}
@@ -394,7 +401,7 @@ def _read_parts(thing: ModuleType | Model, origin: Origin) -> dict[str, Any]:
 
 
 def _require_parts(parts: Mapping[str, Any], origin: Origin) -> None:
-    """Refuse parts of invalid types or values."""
+    """Raise if parts of a user's model have invalid types or values."""
     require_known(f"class of programs ({origin.name})", parts["kind"], CLASSES)
     languages = parts["languages"]
     if not isinstance(languages, tuple | list) or not languages:
@@ -413,4 +420,5 @@ def _require_parts(parts: Mapping[str, Any], origin: Origin) -> None:
 
 
 def _is_called(part: object, name: str) -> bool:
+    """Whether a part is callable, or is optional and missing."""
     return callable(part) or (part is None and name in OPTIONAL)

@@ -29,23 +29,23 @@ FLAT = 1e-18  # a variance that rounding leaves of none
 
 
 def is_bounded(lower: Bound, upper: Bound) -> bool:
-    """Whether any bound is finite."""
+    """Whether any of the bounds is finite."""
     return bool(np.isfinite(lower).any() or np.isfinite(upper).any())
 
 
 def measure_excess(c: Floats, lower: Bound, upper: Bound) -> dict[str, float]:
-    """Return the largest excess of c (m,) or (m, d) beyond lower and upper."""
+    """Return the largest excess of c beyond its bounds, by "lower" and "upper"."""
     return amounts(lower=lower - c, upper=c - upper)
 
 
 def move_to_bounds(c: Floats, lower: Bound, upper: Bound, near: Bound = NEAR) -> Floats:
-    """Return c with values beyond a bound by at most `near` moved to that bound."""
+    """Return c with values beyond a bound by up to `near` moved to the bound."""
     inside = np.clip(c, lower, upper)
     return np.where(np.abs(inside - c) <= near, inside, c)
 
 
 def require_variance_range(sizes: Floats, lower: float, upper: float) -> None:
-    """Refuse bounds between which no centroids of mean 0 have the variance 1.
+    """Raise unless bounds allow centroids of mean 0 and variance 1.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def require_variance_range(sizes: Floats, lower: float, upper: float) -> None:
 def fit_within(
     sizes: Floats, means: Floats, lower: float, upper: float
 ) -> Floats | None:
-    """Return centroids (m,) of mean 0 and variance 1 within bounds, near the means.
+    """Return centroids (m,) of mean 0 and variance 1 within bounds, or None.
 
     They are a + b C_j, or the bound that this would cross.  None if the search finds
     none.
@@ -107,7 +107,7 @@ def fit_within(
 
 
 def list_bound_rows(c: Any, lower: Bound, upper: Bound) -> dict[str, Any]:
-    """Return the rows of the bounds that there are of the expression c, by name."""
+    """Return the constraints of finite bounds on c, by name, for cvxpy."""
     rows = {}
     low = np.broadcast_to(lower, c.shape)
     high = np.broadcast_to(upper, c.shape)
@@ -119,7 +119,7 @@ def list_bound_rows(c: Any, lower: Bound, upper: Bound) -> dict[str, Any]:
 
 
 def keep_within_in_pyomo(problem: Any, c: Any, lower: Bound, upper: Bound) -> None:
-    """Add the rows of the bounds that there are of c: a list, or a list of lists."""
+    """Add the constraints of finite bounds on c, a list of (lists of) expressions."""
     import pyomo.environ as pyo
 
     cells = list(_iter_cells(c))
@@ -139,6 +139,7 @@ def keep_within_in_pyomo(problem: Any, c: Any, lower: Bound, upper: Bound) -> No
 
 
 def _iter_cells(c: Any) -> Iterator[Any]:
+    """Yield the entries of a list, or of a list of lists, in order."""
     for row in c:
         if isinstance(row, list):
             yield from row

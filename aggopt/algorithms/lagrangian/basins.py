@@ -82,12 +82,14 @@ def compute_excess_outside(
     By exhaustion (`lowest`), since groups are fixed on the strength of it.
     """
     higher = np.full(len(program.sizes), np.inf)
-    _lower(program, box, y, inner, higher)
+    _lower_excess(program, box, y, inner, higher)
     return higher
 
 
 @compiled
-def _lower(program: Separable, box: Box, y: Floats, inner: Box, higher: Floats) -> None:
+def _lower_excess(
+    program: Separable, box: Box, y: Floats, inner: Box, higher: Floats
+) -> None:
     """Lower `higher` (m,) to each group's excess of the Lagrangian outside `inner`."""
     minima = make_workspace(program)
     for j in range(len(higher)):
@@ -247,16 +249,16 @@ def _compute_penalty(swaps: BasinSwaps, r1: float, r2: float) -> float:
 
 
 @inner
-def _sign(swaps: BasinSwaps, j: int) -> float:
+def _get_sign(swaps: BasinSwaps, j: int) -> float:
     """Return 1.0 if a swap of group j is to be made, -1.0 if undone."""
     return -1.0 if swaps.swapped[j] else 1.0
 
 
 @inner
-def _swap(swaps: BasinSwaps, j: int) -> None:
+def _swap_group(swaps: BasinSwaps, j: int) -> None:
     """Swap group j's basin, or undo its swap, and update the residual."""
-    swaps.residual[0] -= _sign(swaps, j) * swaps.change[j, 0]
-    swaps.residual[1] -= _sign(swaps, j) * swaps.change[j, 1]
+    swaps.residual[0] -= _get_sign(swaps, j) * swaps.change[j, 0]
+    swaps.residual[1] -= _get_sign(swaps, j) * swaps.change[j, 1]
     swaps.swapped[j] = not swaps.swapped[j]
 
 
@@ -268,12 +270,12 @@ def _swap_singles(swaps: BasinSwaps) -> None:
         better = False
         now = _compute_penalty(swaps, swaps.residual[0], swaps.residual[1])
         for j in swaps.groups:
-            s = _sign(swaps, j)
+            s = _get_sign(swaps, j)
             r1 = swaps.residual[0] - s * swaps.change[j, 0]
             r2 = swaps.residual[1] - s * swaps.change[j, 1]
             penalty = _compute_penalty(swaps, r1, r2)
             if penalty + s * swaps.price[j] < now * (1.0 - 1e-9):
-                _swap(swaps, j)
+                _swap_group(swaps, j)
                 now = penalty
                 better = True
 
@@ -286,9 +288,9 @@ def _swap_pairs(swaps: BasinSwaps) -> None:
         one, two = _find_best_pair(swaps, near)
         if one < 0:
             return
-        _swap(swaps, one)
+        _swap_group(swaps, one)
         if two != one:
-            _swap(swaps, two)
+            _swap_group(swaps, two)
 
 
 @inner
@@ -322,7 +324,7 @@ def _find_best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
     two = -1
     for i in range(len(near)):
         j = near[i]
-        s = _sign(swaps, near[i])
+        s = _get_sign(swaps, near[i])
         p1 = r1 - s * swaps.change[j, 0]
         p2 = r2 - s * swaps.change[j, 1]
         paid = s * swaps.price[j] - now
@@ -333,7 +335,7 @@ def _find_best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
             two = j
         for k in range(i):
             o = near[k]
-            s = _sign(swaps, near[k])
+            s = _get_sign(swaps, near[k])
             q1 = p1 - s * swaps.change[o, 0]
             q2 = p2 - s * swaps.change[o, 1]
             cost = paid + s * swaps.price[o] + _compute_penalty(swaps, q1, q2)
@@ -356,19 +358,19 @@ def _swap_best_triple(swaps: BasinSwaps) -> bool:
     best = (-1, -1, -1)
     for i in range(len(near)):
         a = near[i]
-        s = _sign(swaps, near[i])
+        s = _get_sign(swaps, near[i])
         p1 = r1 - s * swaps.change[a, 0]
         p2 = r2 - s * swaps.change[a, 1]
         paid = s * swaps.price[a] - now
         for k in range(i):
             b = near[k]
-            s = _sign(swaps, near[k])
+            s = _get_sign(swaps, near[k])
             q1 = p1 - s * swaps.change[b, 0]
             q2 = p2 - s * swaps.change[b, 1]
             cost = paid + s * swaps.price[b]
             for o in range(k):
                 c = near[o]
-                s = _sign(swaps, near[o])
+                s = _get_sign(swaps, near[o])
                 z1 = q1 - s * swaps.change[c, 0]
                 z2 = q2 - s * swaps.change[c, 1]
                 all3 = cost + s * swaps.price[c] + _compute_penalty(swaps, z1, z2)
@@ -378,5 +380,5 @@ def _swap_best_triple(swaps: BasinSwaps) -> bool:
     if best[0] < 0:
         return False
     for j in best:
-        _swap(swaps, j)
+        _swap_group(swaps, j)
     return True

@@ -74,8 +74,8 @@ def _maximise(
     at = evaluate_dual(program, box, y, T, minima)
     evaluations = 1
     groups = len(program.sizes)
-    terms = _total(program.terms)
-    radius = FIRST_RADIUS * (1.0 + terms / _total(program.sizes))
+    terms = _sum_values(program.terms)
+    radius = FIRST_RADIUS * (1.0 + terms / _sum_values(program.sizes))
     converged = False
     while evaluations < max_steps:
         step, gain = _compute_newton_step(at, radius)
@@ -134,7 +134,7 @@ def _search_line(
 
 
 @inner
-def _total(values: Floats) -> float:
+def _sum_values(values: Floats) -> float:
     """Return the sum of the values."""
     total = 0.0
     for value in values:
@@ -216,7 +216,7 @@ def maximise_by_ellipsoids(
     while evaluations < max_steps:
         centre = y.copy()
         left = max_steps - evaluations
-        evaluations += _shrink(program, box, y, radius, enough, ceiling, left)
+        evaluations += _shrink_ellipsoid(program, box, y, radius, enough, ceiling, left)
         moved = 0.0
         for i in range(len(y)):
             moved += (y[i] - centre[i]) ** 2
@@ -227,7 +227,7 @@ def maximise_by_ellipsoids(
 
 
 @inner
-def _shrink(
+def _shrink_ellipsoid(
     program: Separable,
     box: Box,
     y: Floats,
@@ -259,7 +259,7 @@ def _shrink(
         has_converged = not upper - best > enough * max(1.0, abs(best))
         if has_converged or best >= ceiling or not depth < length:
             return evaluation + 1
-        _cut(shape, x, s, d, depth / length)
+        _cut_ellipsoid(shape, x, s, d, depth / length)
     return max_steps
 
 
@@ -288,7 +288,7 @@ def _set_direction(shape: Floats, supergradient: Floats, s: Floats, d: int) -> f
 
 
 @inner
-def _cut(shape: Floats, x: Floats, s: Floats, d: int, depth: float) -> None:
+def _cut_ellipsoid(shape: Floats, x: Floats, s: Floats, d: int, depth: float) -> None:
     """Move to the smallest ellipsoid that contains the part with s'u >= depth."""
     step = (1.0 + d * depth) / (d + 1.0)
     wide = d * math.sqrt((1.0 - depth * depth) / (d * d - 1.0))

@@ -56,11 +56,11 @@ def find_local_minima(
         for k in range(before, count):
             minima[k, LEVEL] = program.level[p]
         if start == end:
-            count = _join(previous, a, start, minima, before, count)
+            count = _join_minima(previous, a, start, minima, before, count)
         end = stop
     if count == 0:  # rounding: flat pieces that meet, each sloping to the other
         t, h = find_lowest(program, j, low, high, y, minima)
-        return _add(minima, 0, t, h, np.inf)
+        return _append_minimum(minima, 0, t, h, np.inf)
     return count
 
 
@@ -86,8 +86,10 @@ def find_lowest(
             continue
         a = _evaluate_lagrangian(program, p, program.sizes[j], program.centres[j], y)
         count = _append_minima(a, start, stop, minima, 0)
-        count = _add(minima, count, start, evaluate_quartic(a, start), np.inf)
-        count = _add(minima, count, stop, evaluate_quartic(a, stop), np.inf)
+        count = _append_minimum(
+            minima, count, start, evaluate_quartic(a, start), np.inf
+        )
+        count = _append_minimum(minima, count, stop, evaluate_quartic(a, stop), np.inf)
         for k in range(count):
             if minima[k, VALUE] < lowest_value:
                 where = minima[k, AT]
@@ -129,7 +131,9 @@ def _compute_curvature(a: Quartic, t: float) -> float:
 
 
 @inlined
-def _add(minima: Floats, count: int, t: float, h: float, curvature: float) -> int:
+def _append_minimum(
+    minima: Floats, count: int, t: float, h: float, curvature: float
+) -> int:
     """Append a local minimum at t of value h to `minima`; return the new count."""
     minima[count, AT] = t
     minima[count, VALUE] = h
@@ -143,14 +147,14 @@ def _append_minima(
 ) -> int:
     """Append the local minima of a quartic on [low, high]; return the new count."""
     if _compute_slope(a, low) >= 0.0 or low == high:
-        count = _add(minima, count, low, evaluate_quartic(a, low), np.inf)
+        count = _append_minimum(minima, count, low, evaluate_quartic(a, low), np.inf)
     if low == high:
         return count
     left, right = _find_inflections(a)
     for start, stop in ((low, min(left, high)), (max(right, low), high)):
         if start < stop and _compute_slope(a, start) < 0.0 < _compute_slope(a, stop):
             t = _find_stationary_point(a, start, stop)
-            count = _add(
+            count = _append_minimum(
                 minima,
                 count,
                 t,
@@ -158,7 +162,7 @@ def _append_minima(
                 max(_compute_curvature(a, t), 0.0),
             )
     if _compute_slope(a, high) <= 0.0:
-        count = _add(minima, count, high, evaluate_quartic(a, high), np.inf)
+        count = _append_minimum(minima, count, high, evaluate_quartic(a, high), np.inf)
     return count
 
 
@@ -177,7 +181,7 @@ def _find_inflections(a: Quartic) -> tuple[float, float]:
 @inlined
 def _find_stationary_point(a: Quartic, low: float, high: float) -> float:
     """Return the root of a quartic's slope between low and high."""
-    t = _guess(a, low, high)
+    t = _guess_root(a, low, high)
     for _ in range(STEPS):
         if not low < t < high:
             t = 0.5 * (low + high)
@@ -198,7 +202,7 @@ def _find_stationary_point(a: Quartic, low: float, high: float) -> float:
 
 
 @inlined
-def _guess(a: Quartic, low: float, high: float) -> float:
+def _guess_root(a: Quartic, low: float, high: float) -> float:
     """Return the root of a quartic's slope in closed form, exact unless degenerate."""
     if a[4] == 0.0:
         return -0.5 * a[1] / a[2]
@@ -222,7 +226,7 @@ def _guess(a: Quartic, low: float, high: float) -> float:
 
 
 @inlined
-def _join(
+def _join_minima(
     left: Quartic, right: Quartic, t: float, minima: Floats, before: int, count: int
 ) -> int:
     """Drop duplicate or false minima where two pieces touch; return the new count."""
@@ -236,17 +240,17 @@ def _join(
         and (right_value < left_value or even)
         and (_compute_slope(right, t) < 0.0 or starts)
     ):
-        count = _drop(minima, before - 1, count)
+        count = _delete_minimum(minima, before - 1, count)
         before -= 1
     if starts and (
         left_value < right_value if not even else _compute_slope(left, t) > 0.0
     ):
-        count = _drop(minima, before, count)
+        count = _delete_minimum(minima, before, count)
     return count
 
 
 @inlined
-def _drop(minima: Floats, k: int, count: int) -> int:
+def _delete_minimum(minima: Floats, k: int, count: int) -> int:
     """Delete row k of the local minima; return the new count."""
     for i in range(k, count - 1):
         for column in range(4):

@@ -160,7 +160,7 @@ def run(
         An unknown option, or a value out of range.
     """
     for name, value in native.items():
-        _check(solver, name, value)
+        _require_option(solver, name, value)
     solution = solve_separable(build_separable_program(data), start=start, **native)
     bound = max(solution.bound, _compute_floor(data))
     y = solution.multipliers
@@ -175,7 +175,7 @@ def run(
     )
 
 
-def _check(solver: Solver, name: str, value: object) -> None:
+def _require_option(solver: Solver, name: str, value: object) -> None:
     """Raise a JobError unless an option of the solver is known and valid."""
     if name == "nodes":
         is_integer = isinstance(value, Integral) and not isinstance(value, bool)

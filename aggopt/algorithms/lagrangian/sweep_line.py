@@ -96,7 +96,7 @@ def _write_pieces(
             while until < first[j + 1] and t[until] - t[e] <= NEAR:
                 until += 1
             if bars == 0:
-                count = _emit(j, at, t[e], now, out, count)
+                count = _append_piece(j, at, t[e], now, out, count)
             at = t[e]
             left = 0
             for k in range(e, until):
@@ -108,19 +108,21 @@ def _write_pieces(
             if inside == 0:
                 copy_into(now, base[j])  # leaves no rounding behind
             if 0 < left < until - e and bars == 0:
-                count = _emit(j, at, at, now, out, count)
+                count = _append_piece(j, at, at, now, out, count)
             for k in range(e, until):
                 if enters[k]:
                     inside += 1
                     bars += int(near.barred[record[k]])
                     now += near.add[record[k]]
             e = until
-        count = _emit(j, at, np.inf, now, out, count)
+        count = _append_piece(j, at, np.inf, now, out, count)
     return count
 
 
 @inner
-def _emit(j: int, low: float, high: float, now: Floats, out: Pieces, count: int) -> int:
+def _append_piece(
+    j: int, low: float, high: float, now: Floats, out: Pieces, count: int
+) -> int:
     """Append a piece of group j to `out`; return the new count."""
     out.owner[count] = j
     out.low[count] = low

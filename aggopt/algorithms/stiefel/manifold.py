@@ -162,7 +162,7 @@ class Rooms(Manifold):
         return apart @ rows.reshape(-1, d) + A @ (L + L.T)
 
     def _build_gram(self, A: Floats, free: Bool) -> Floats:
-        """Return inner products (p, p) of the constraints' gradients at free entries.
+        """Return inner products (p, p) of constraints' gradients at free entries.
 
         A row of a and b has A_jb at c_ja and A_ja at c_jb, twice if a = b.
         """

@@ -56,7 +56,7 @@ def compute_shares(done: npt.ArrayLike, clock: Deadline) -> Floats:
     return np.clip(done, spent, 1.0)
 
 
-# Temperatures at the beginning and at the end, in units of `Search._units`: of
+# Temperatures at the beginning and at the end, in units of `Search._compute_units`: of
 # perturbations and of annealing.
 PERTURBATIONS = Cooling(0.3, 0.015)
 ANNEALING = Cooling(0.5, 0.05)
@@ -240,7 +240,7 @@ class Search:
         self.trail = setup.create_trail(self.groups, seed)
         self._now = self._lowest = float(self.groups.loss.sum())
         self._best = self.groups.label.copy()
-        self._unit = self._units()
+        self._unit = self._compute_units()
         self._cooling = ANNEALING if promise is None else PROMISED
 
     @property
@@ -335,7 +335,7 @@ class Search:
         self._now = float(self.groups.loss.sum())
         self._keep_best()
 
-    def _units(self) -> Floats:
+    def _compute_units(self) -> Floats:
         """Return the squared distance that equals temperature 1, for each record (n,).
 
         It is half that of a record's nearest neighbours, times its weight. Under

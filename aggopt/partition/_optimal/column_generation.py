@@ -365,7 +365,7 @@ class ColumnGeneration:
             return self.solved.duals
         return Duals(self.centre)
 
-    def _enter(self, groups: GroupColumns) -> int:
+    def _add_with_variants(self, groups: GroupColumns) -> int:
         """Add groups and variants with duplicates exchanged; return their number."""
         duplicates = self.pricer.duplicates
         if duplicates.some and self.solved is not None:
@@ -379,7 +379,7 @@ class ColumnGeneration:
             if phase == 0 and self._price_heuristically(solved.duals):
                 continue
             priced, phase = self._price_by_phases(solved.duals, phase, exact)
-            if priced is None or not self._enter(_select_cheapest(priced)):
+            if priced is None or not self._add_with_variants(_select_cheapest(priced)):
                 return priced is not None and priced.done
         return False
 

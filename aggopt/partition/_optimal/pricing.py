@@ -87,10 +87,10 @@ class Duplicates:
         for members, size in zip(
             groups.members[has_duplicates], groups.sizes[has_duplicates], strict=True
         ):
-            rows.append(self._variants(members, members[:size], u))
+            rows.append(self._list_group_variants(members, members[:size], u))
         return sort_groups(np.concatenate(rows))
 
-    def _variants(self, row: I32, records: I32, u: Floats) -> I32:
+    def _list_group_variants(self, row: I32, records: I32, u: Floats) -> I32:
         """Return variants of one group (rows of records), its duplicates exchanged."""
         copied = records[self.many[records]]
         places, counts = np.unique(self.place[copied], return_counts=True)
@@ -239,7 +239,7 @@ class Pricer:
         """
         from aggopt.partition._optimal.pricing_kernels import price_groups
 
-        prices = self._prices(duals)
+        prices = self._build_prices(duals)
         lowest = np.full(self.n, max_cost)
         done = self.duplicates.before >= 0
         parts = []
@@ -269,7 +269,9 @@ class Pricer:
             if not passed and MORE * (clock.spent - began) > clock.left:
                 break  # the next batch would end too late
         members = (
-            np.concatenate([p[0] for p in parts]) if parts else _make_empty(self.k)
+            np.concatenate([p[0] for p in parts])
+            if parts
+            else _create_no_groups(self.k)
         )
         reduced = np.concatenate([p[1] for p in parts]) if parts else np.empty(0)
         all_done = bool(done.all())
@@ -288,7 +290,7 @@ class Pricer:
         lowest = np.sort(reduced_costs)[: self.n // self.k]
         return duals.value + fsum(np.minimum(lowest, 0.0))
 
-    def _prices(self, duals: Duals) -> Prices:
+    def _build_prices(self, duals: Duals) -> Prices:
         """Return the duals as arrays for the kernels."""
         apart = [tuple(pair) for pair in duals.apart]
         cuts = [*duals.cuts, *apart]
@@ -314,7 +316,7 @@ class Pricer:
         )
 
 
-def _make_empty(k: int) -> Any:
+def _create_no_groups(k: int) -> Any:
     """Return an array of no groups, (0, 2k - 1)."""
     return np.empty((0, 2 * k - 1), np.int32)
 

@@ -84,7 +84,7 @@ def find_candidates_of_medoid(
         if before < k - 1:
             break
         if before <= LOCAL:
-            _sum_near(distances.pair, candidates, width, near_sums)
+            _sum_near_distances(distances.pair, candidates, width, near_sums)
         keep = _check_bounds(distances, near_sums, k, u, m, limit, candidates)
         candidates = candidates[keep]
         near_sums = near_sums[keep]
@@ -94,7 +94,9 @@ def find_candidates_of_medoid(
 
 
 @inner
-def _sum_near(pair: Floats, candidates: I64, width: int, near_sums: Floats) -> None:
+def _sum_near_distances(
+    pair: Floats, candidates: I64, width: int, near_sums: Floats
+) -> None:
     """Set near_sums[y, q] to the sum of the q least distances among candidates."""
     lowest = np.empty(width + 1)
     for y in range(len(candidates)):
@@ -203,12 +205,13 @@ def _price_medoid(
     )
     require_mate(tree, prices, 1, find_missing_mate(tree, prices, 1))
     result.done[m] = (
-        _search(distances.pull, tree, k, prices, m, limits, result) and is_complete
+        _search_groups(distances.pull, tree, k, prices, m, limits, result)
+        and is_complete
     )
 
 
 @inner
-def _search(
+def _search_groups(
     pull: Floats,
     tree: SearchTree,
     k: int,

@@ -139,7 +139,7 @@ def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
     k = generation.best.k
     labels = np.full(n, -1, np.intp)
     if solved is not None:
-        _draw(generation, searches, solved.share, labels)
+        _draw_groups(generation, searches, solved.share, labels)
     left = np.flatnonzero(labels < 0)
     while 0 < len(left) < k:
         distances = generation.pricer.apart[left[0]]
@@ -151,7 +151,7 @@ def _round_solution(generation: ColumnGeneration, searches: Searches) -> Labels:
     return number_groups(group_columns(np.unique(labels, return_inverse=True)[1], k), n)
 
 
-def _draw(
+def _draw_groups(
     generation: ColumnGeneration, searches: Searches, share: Floats, labels: Labels
 ) -> None:
     """Write labels of disjoint groups, drawn at random by their shares, to `labels`."""
@@ -439,14 +439,14 @@ class BranchAndPrice:
         while self.open and processed < max_nodes and not best.ended:
             if clock.over or generation.clock.over:
                 break
-            self._process(heapq.heappop(self.open))
+            self._process_node(heapq.heappop(self.open))
             processed += 1
             lowest = self.open[0].bound if self.open else best.value
             best.prove(min(best.value, lowest, self.ended))
         generation.master.branch((), (), 0.0)
         generation.bound = before
 
-    def _process(self, node: BranchNode) -> None:
+    def _process_node(self, node: BranchNode) -> None:
         """Bound a node; replace it by two nodes unless it is pruned."""
         bound, pair = _bound_node(self.generation, node)
         if self.generation.clock.over:

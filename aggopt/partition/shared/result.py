@@ -327,14 +327,14 @@ class Block:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Block):
             return NotImplemented
-        return are_equal(self._parts, other._parts)
+        return are_equal(self._compared_parts, other._compared_parts)
 
     def __hash__(self) -> int:
         """Return a hash of the columns: a set rarely contains many blocks."""
         return hash((Block, self.columns))
 
     @property
-    def _parts(self) -> tuple[object, ...]:
+    def _compared_parts(self) -> tuple[object, ...]:
         """The parts by which blocks are compared: columns, labels, certificates."""
         return self.columns, self.labels, self.partition.certificates
 

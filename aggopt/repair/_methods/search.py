@@ -115,9 +115,9 @@ class _SearchedGroups:
             g = int(self.labels[j])
             if g == own_group:
                 continue
-            yield _Exchange(self._gain(i, j, own_group, g), i, g, j)
+            yield _Exchange(self._compute_gain(i, j, own_group, g), i, g, j)
             if self.sizes[own_group] > self.k:
-                yield _Exchange(self._gain(i, -1, own_group, g), i, g, -1)
+                yield _Exchange(self._compute_gain(i, -1, own_group, g), i, g, -1)
 
     def is_allowed(self, change: _Exchange) -> bool:
         """Whether both groups satisfy every requirement after a change."""
@@ -134,11 +134,11 @@ class _SearchedGroups:
     def make(self, change: _Exchange) -> None:
         """Apply a move or swap of records."""
         own_group = int(self.labels[change.record])
-        self._move(change.record, own_group, change.other)
+        self._move_record(change.record, own_group, change.other)
         if change.back >= 0:
-            self._move(change.back, change.other, own_group)
+            self._move_record(change.back, change.other, own_group)
 
-    def _move(self, i: int, out: int, into: int) -> None:
+    def _move_record(self, i: int, out: int, into: int) -> None:
         """Move record i between two groups, and update the sums of both."""
         self.labels[i] = into
         self.members[out].remove(i)
@@ -148,7 +148,7 @@ class _SearchedGroups:
             self.masses[g] += sign * self.weights[i]
             self.sums[g] += sign * self.weighed[i]
 
-    def _gain(self, i: int, j: int, own_group: int, g: int) -> float:
+    def _compute_gain(self, i: int, j: int, own_group: int, g: int) -> float:
         """Return the reduction of SSE if record i joins group g and j replaces it."""
         step = self.weighed[i]
         mass = self.weights[i]
