@@ -27,7 +27,7 @@ class Wanted(NamedTuple):
 
 
 def spread_request(wish: WishValues, Z: Floats, name: str) -> Floats:
-    """Return the requested distance or importance of each record's value, (n, d).
+    """Return the requested distance or importance for each value of Z, (n, d).
 
     A number, one per attribute (d,), or (n, d). {"relative": r}, with r of any of these
     shapes, requests r |z|, which is larger for a record farther out.

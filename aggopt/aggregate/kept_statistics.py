@@ -259,7 +259,7 @@ def standardise_response(
 def start_of(
     start: str | Floats | None, columns: Sequence[int], shape: tuple[int, int]
 ) -> str | Floats | None:
-    """Return the start of the program of some columns: centroids, or a name.
+    """Return the start for the program of some columns: centroids, or a name.
 
     Raises
     ------

@@ -168,7 +168,7 @@ def solve_shift(
     else:
         best = None
         centroids = None
-        status = _describe_failure({a.status for a in answers})
+        status = _choose_failure_status({a.status for a in answers})
     if centroids is None:
         centroids = data.renormalised
     at = model.point(data, centroids)
@@ -179,7 +179,7 @@ def solve_shift(
     size = (
         None
         if abs(objective) >= 1
-        else choose_gap_size(objective, _choose_unit(model, data))
+        else choose_gap_size(objective, _choose_gap_unit(model, data))
     )
     bound = _choose_bound(bounds, objective, size) if status.usable else None
     is_shown = bound is not None and is_gap_closed(objective, bound, size)
@@ -202,8 +202,8 @@ def solve_shift(
     return centroids, certificate
 
 
-def _choose_unit(model: Model, data: Any) -> float:
-    """Return the model's cost per record of plain centroids, at most 1 (a variance).
+def _choose_gap_unit(model: Model, data: Any) -> float:
+    """Return the cost that small gaps are relative to: that of plain centroids.
 
     Weights of the objective may make it tiny, and its optimum may be 0.  Up to this
     size a gap is relative to it.
@@ -256,7 +256,7 @@ def _choose_best_claim(
     return max(possible, key=lambda claim: claim.bound, default=None)
 
 
-def _describe_failure(statuses: set[Status]) -> Status:
+def _choose_failure_status(statuses: set[Status]) -> Status:
     """Return the status of a solve without centroids, from those of its answers."""
     if Status.INFEASIBLE in statuses:
         return Status.INFEASIBLE

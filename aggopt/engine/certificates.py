@@ -235,14 +235,14 @@ class FolderCertificates:
 
 
 def _certify_shift(end: ShiftEnd | None, missed: float) -> Certificate:
-    """Return the certificate of a shifted attribute; None if it is constant."""
+    """Return the certificate of a shifted attribute, or that of a constant one."""
     return CONSTANT if end is None else end.certificate(missed)
 
 
 def _certify_exact(
     names: Sequence[str], costs: Floats, missed: float
 ) -> dict[str, Certificate]:
-    """Return optimal certificates with these costs, by attribute name."""
+    """Return certificates of optimality with these costs, by attribute name."""
     return {
         name: Certificate(Status.OPTIMAL, cost, cost, missed, "closed form", 0.0)
         for name, cost in zip(names, costs.tolist(), strict=True)

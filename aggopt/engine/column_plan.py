@@ -237,9 +237,9 @@ def _count_other_point(entries: pa.ChunkedArray, input_section: Input) -> int:
     return int(pc.sum(parse_text.spell_numbers(have_it, other), min_count=0).as_py())
 
 
-def _is_all(which: pa.ChunkedArray) -> bool:
+def _is_all(booleans: pa.ChunkedArray) -> bool:
     """Whether all entries of a column of booleans are true."""
-    return bool(pc.all(which, min_count=0).as_py())
+    return bool(pc.all(booleans, min_count=0).as_py())
 
 
 @dataclass(frozen=True)

@@ -248,11 +248,14 @@ def _read_spelling(
 
 
 def _convert_block(
-    block: pa.Table, columns: Sequence[ColumnPlan], how: Input
+    block: pa.Table, columns: Sequence[ColumnPlan], input_section: Input
 ) -> pa.Table:
     """Return a block of text records with its columns parsed."""
     return pa.table(
-        {column.name: column.read(block[column.name], how) for column in columns}
+        {
+            column.name: column.read(block[column.name], input_section)
+            for column in columns
+        }
     )
 
 

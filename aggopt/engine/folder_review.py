@@ -179,7 +179,7 @@ class TwoFolders:
             )
 
     def _require_order(self) -> None:
-        """Refuse `same_order` if the manifest states another order."""
+        """Refuse `same_order` if the manifest states a shuffled order."""
         if read_manifest_or_none(self._manifest, "order") == SHUFFLED:
             raise TableError(
                 f"{self.released} has another record order than {self.original}: "
@@ -227,7 +227,7 @@ class TwoFolders:
 
 
 def _read_key(path: Path, firsts: Mapping[str, int]) -> tuple[I64, I64]:
-    """Return the numbers of original records in a key file, and their positions.
+    """Return the original records in a key file, and their released positions.
 
     `firsts` has the number of the first record of each file.
     """

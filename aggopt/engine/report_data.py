@@ -162,7 +162,7 @@ def _requires_dominance(job: Job) -> bool:
 
 
 def _read_dominance(stated: Statement) -> tuple[Check, ...]:
-    """Return the manifest's audit results on sampling weights."""
+    """Return the manifest's audit results on the dominance of sampling weights."""
     found = stated.entry("audit", dict).get("promises")
     entries = [check for check in found if isinstance(check, dict)] if found else []
     names = {field.name for field in fields(Check)}

@@ -215,7 +215,7 @@ class Frequencies(SolverSection, CategorySection):
         return self
 
     def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-        """Return the sets of attributes crossed, then each other one by itself.
+        """Return the sets of crossed attributes, and each other attribute alone.
 
         Raises
         ------

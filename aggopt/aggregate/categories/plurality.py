@@ -196,7 +196,7 @@ def plurality(
         derive_secret(seed), "symmetric groups", int(label.max()) + 1
     )
     candidates = _list_candidates(categories, turn[label], publish, mean_weights)
-    allowed = _mask_allowed(candidates, publish) & ~_mask_avoided(candidates, avoid)
+    allowed = _mark_allowed(candidates, publish) & ~_mark_avoided(candidates, avoid)
     _require_candidates(allowed)
     losses = np.where(allowed, candidates.losses, np.inf)
     lowest = losses.min(axis=1)
@@ -246,7 +246,7 @@ def _list_candidates(
     return Candidates.all_nodes(categories, label, weights)
 
 
-def _mask_allowed(candidates: Candidates, publish: str) -> Bool:
+def _mark_allowed(candidates: Candidates, publish: str) -> Bool:
     """Return a mask of the candidates that groups may publish, (groups or 1, q)."""
     if publish != "ancestor":
         return np.ones((1, len(candidates.nodes)), bool)
@@ -256,7 +256,7 @@ def _mask_allowed(candidates: Candidates, publish: str) -> Bool:
     return np.asarray(covered == counts.sum(axis=1)[:, None])
 
 
-def _mask_avoided(candidates: Candidates, avoid: Collection[Hashable]) -> Bool:
+def _mark_avoided(candidates: Candidates, avoid: Collection[Hashable]) -> Bool:
     """Return a mask (1, q) of the candidates with a name in `avoid`."""
     (categories,) = candidates.of
     names = categories.domain.nodes

@@ -66,7 +66,7 @@ class PublishedCategories(EqualByField):
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
-        """The certificate, in a tuple of one attribute."""
+        """A tuple with the certificate of the attribute."""
         return (self.certificate,)
 
     def _repr_html_(self) -> str:

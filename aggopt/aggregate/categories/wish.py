@@ -103,7 +103,7 @@ def require_budget(budget: float | None) -> None:
 def require_decisive(
     domain: Domain, distances: F64, importance: F64, budget: float | None
 ) -> None:
-    """Refuse equal requests (n,) that only a loss budget could decide between.
+    """Refuse equal requests (n,) of unordered names without a loss budget.
 
     Raises
     ------
@@ -278,7 +278,7 @@ def _build_wish_data(
 
 
 def _choose_better(data: model.Data, answer: Answer, start: Any) -> tuple[Any, Answer]:
-    """Return the solver's choice; the start, if that has fewer unmet requests."""
+    """Return the solver's choice if feasible and no worse than the start, else that."""
     start_objective = model.objective(data, model.point(data, start))
     if answer.reading is not None:
         at = model.point(data, answer.reading)

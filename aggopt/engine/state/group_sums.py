@@ -81,7 +81,7 @@ class GroupSums:
         return None
 
     def _find_covariance_map(self, varying: Bool) -> Floats:
-        """Return the matrix (d, d) nearest to the identity that restores `total`."""
+        """Return the matrix (d, d) that restores the records' covariance."""
         at = np.ix_(*2 * [np.flatnonzero(varying)])
         covariance = np.zeros_like(self.total)
         if varying.any():

@@ -137,7 +137,7 @@ class PublishedMoments:
     def standardised(
         self, mean: Floats, covariance: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return mean and covariance on z-scores of kept values, and targets."""
+        """Return mean and covariance on z-scores of kept values, and the target."""
         unit = self._unit
         target = np.diag((~self.scale.constant).astype(np.float64))
         scaled = covariance / np.outer(unit, unit)

@@ -62,7 +62,7 @@ class Shuffle:
 
     @property
     def regions(self) -> int:
-        """Number of regions, which the first step writes."""
+        """Number of regions (runs of buckets), which the first step writes."""
         return -(-self.buckets // self.width)
 
     def write(self, to: Path, rows: pa.Table, bucket: I64) -> list[int]:

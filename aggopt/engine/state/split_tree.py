@@ -49,7 +49,7 @@ class SplitTree:
 
     @classmethod
     def of(cls, Z: Floats, levels: int) -> "SplitTree":
-        """Return the tree that halves a sample Z (s, d), `levels` times."""
+        """Return a tree of `levels` halvings of a sample Z (s, d)."""
         nodes = (1 << levels) - 1
         axes = np.zeros((nodes, Z.shape[1]))
         cuts = np.zeros(nodes)
@@ -115,7 +115,7 @@ _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))  # of splitmix64
 
 
 def _choose_cut(Z: Floats, size: float) -> tuple[Floats, int]:
-    """Return the axis that cuts a sample (s, d), and the number of records left.
+    """Return the axis that cuts a sample (s, d), and the number of records on its left.
 
     `size` is the node's, 1 if all of its depth are alike.  The best cut across a
     principal axis is turned towards the line between the means of its two sides, while
@@ -267,7 +267,7 @@ class PatternBuckets:
 
     @property
     def _first(self) -> I64:
-        """The first bucket of each pattern, and of all other patterns last."""
+        """Number of the first bucket of each pattern, and of the last bucket."""
         return np.concatenate([[0], np.cumsum(1 << self.levels)]).astype(np.int64)
 
 

@@ -187,7 +187,7 @@ def _compute_loss(
 def _sum_figures(
     Z: Floats, before: Floats, after: Floats, weights: Floats | None
 ) -> dict[str, Floats]:
-    """Return sums of original and published z-scores (n, p), by name."""
+    """Return sums and products of original and published z-scores (n, p), by name."""
     is_present = ~np.isnan(Z)
     z, b, a = (np.where(is_present, x, 0.0) for x in (Z, before, after))
     return {
@@ -318,7 +318,7 @@ def _partition_records(
 
 
 def _allow_nothing_published(is_kept: Bool, names: Sequence[str]) -> None:
-    """Accept an attribute without published values: other blocks may have some."""
+    """Accept attributes without published values: other blocks may have some."""
 
 
 def compute_observed_means(

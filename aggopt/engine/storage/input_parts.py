@@ -189,7 +189,7 @@ def count_records_before(pieces: Sequence[InputPart]) -> dict[str, int]:
 
 
 def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
-    """Return the sorted files of a folder, or of a pattern.
+    """Return the files in a folder, or those that match a pattern, sorted by name.
 
     Raises
     ------

@@ -249,7 +249,7 @@ def describe_ties(
 def _list_root_notes(
     partitioned: PartitionedTable, chosen: Mapping[str, PublishedCategories]
 ) -> list[str]:
-    """Return the texts of notes on trees whose root most values are published as."""
+    """Return the texts of notes on trees whose root is most often published."""
     notes: list[str] = []
     for name, categories in chosen.items():
         if get_publishable_nodes(partitioned.job, name) == "leaf":

@@ -55,7 +55,7 @@ def make_margin_arguments(
     *,
     alpha: float | None = None,
 ) -> dict[str, Floats]:
-    """Return distances with secret margins and importances, for the aggregation.
+    """Return keyword arguments: distances with secret margins, and importances.
 
     `delta` (n, d) and `alpha` replace those of the job.  The margins are drawn from the
     secret of the release, and their share of their width does not depend on the delta.
@@ -150,7 +150,7 @@ def describe_margins(partitioned: PartitionedTable) -> list[str]:
 def _find_steps(
     partitioned: PartitionedTable, shifting: Shifting, distances: Floats
 ) -> Floats:
-    """Return the rounding step (d,) of attributes with exact distances; else 0."""
+    """Return the rounding step (d,) of attributes with exact distances, else 0."""
     X = partitioned.X
     exact = shifting.exact(distances, partitioned.asked["importance"]) & ~np.isnan(X)
     steps = np.zeros(distances.shape[1])

@@ -256,7 +256,7 @@ def _select_settings(
     kept_groups: Sequence[Labels],
     done: int,
 ) -> dict[str, Any]:
-    """Return the settings for one stratum: its records' and groups' entries."""
+    """Return settings for one stratum: the entries of its records and groups."""
     result = subsets.divide_time_limit(settings, len(rows) / n)
     for key, value in settings.items():
         if isinstance(value, np.ndarray) and key not in SIDES:

@@ -130,13 +130,13 @@ def _join_parts(table: Table, job: Job, secret: str, parts: Sequence[Part]) -> P
 
 
 def _join_requests(
-    every: Sequence[PartitionedTable],
-    at: Sequence[Sequence[int]],
+    partitioned_tables: Sequence[PartitionedTable],
+    columns: Sequence[Sequence[int]],
     shape: tuple[int, int],
 ) -> dict[str, Floats]:
     """Return the requested distances and importances of all numbers, (n, p)."""
     requests: dict[str, Floats] = {}
-    for partitioned, places in zip(every, at, strict=True):
+    for partitioned, places in zip(partitioned_tables, columns, strict=True):
         for name, values in partitioned.asked.items():
             requests.setdefault(name, np.zeros(shape))[:, places] = values
     return requests

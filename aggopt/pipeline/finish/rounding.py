@@ -138,7 +138,7 @@ def round_to_grid(values: Floats, place: int) -> Floats:
 
 
 def choose_time_step(clock: Clock, spread: float, output: Output) -> int:
-    """Return the step of published dates and times, in units of their clock.
+    """Return the rounding step of published dates and times, in clock units.
 
     The step is 1.  The unit is the coarsest that makes all originals whole.  Parts of a
     second have the decimals of a number whose standard deviation is as many seconds.
@@ -150,7 +150,7 @@ def choose_time_step(clock: Clock, spread: float, output: Output) -> int:
 def find_time_steps(
     clocks: Mapping[str, Clock], names: Sequence[str], spreads: Floats, output: Output
 ) -> dict[str, int]:
-    """Return the step of each date or time attribute, in units of its clock.
+    """Return the rounding step of each date or time attribute, in clock units.
 
     `spreads` (p,) are the standard deviations of the numbers `names`.
     """
@@ -331,7 +331,7 @@ def _list_equal_group_notes(
 
 
 def _find_time_steps(partitioned: PartitionedTable) -> dict[str, int]:
-    """Return the step of each date or time attribute of the table."""
+    """Return the rounding step of each date or time attribute of the table."""
     output = partitioned.job.output
     spreads = Scale.of(partitioned.X).spread
     return find_time_steps(partitioned.table.clocks, partitioned.names, spreads, output)
@@ -461,13 +461,13 @@ def round_to_whole_numbers(c: F64, sizes: F64) -> F64:
     up = np.zeros(len(c), dtype=bool)
     left = float(missing[count])
     up[order[:count]] = True
-    while (changed := _exchange(share, sizes, up, left)).size:
+    while (changed := _find_exchange(share, sizes, up, left)).size:
         left += float(np.sum(np.where(up, sizes, -sizes)[changed]))
         up[changed] = ~up[changed]
     return low + up + 0.0
 
 
-def _exchange(share: F64, sizes: F64, up: Bool, left: float) -> I64:
+def _find_exchange(share: F64, sizes: F64, up: Bool, left: float) -> I64:
     """Return one or two groups to round the other way for a nearer sum; else none."""
     rising = _pick_first_by_size(np.flatnonzero((share > 0) & ~up), -share, sizes)
     falling = _pick_first_by_size(np.flatnonzero(up), share, sizes)

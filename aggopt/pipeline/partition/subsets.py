@@ -75,7 +75,7 @@ def partition_within(
     names: Sequence[str],
     jobs: int = 1,
 ) -> tuple[Block, ...]:
-    """Return each block of attributes with groups within its parts.
+    """Return blocks of attributes, with groups made within parts of the table.
 
     Each part is a complete table; distances are those between all records.  Its
     partition has a proof of its own.  The bounds add up to a bound on all groups within

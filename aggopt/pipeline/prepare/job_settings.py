@@ -250,6 +250,6 @@ def _read_column(column: nw.Series[Any], entry: Entry) -> nw.Series[Any]:
 
 
 def _make_column(like: nw.Series[Any], values: list[Any], which: Any) -> nw.Series[Any]:
-    """Return a column like another, with values by index."""
+    """Return a column like `like`, with entry `values[j]` for each j in `which`."""
     entries = [values[j] for j in which]
     return nw.new_series(like.name, entries, backend=like.implementation)

@@ -158,7 +158,7 @@ def compare_published(
 def _find_people(
     frames: Sequence[pa.Table], jobs: Sequence[Job]
 ) -> tuple[tuple[str, ...], list[Labels]]:
-    """Return the linking columns, and each record's number of a person, by release.
+    """Return the columns that link records, and the person of each record.
 
     These are numbers from 0 on, alike in all releases.
     """

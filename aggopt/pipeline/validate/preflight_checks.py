@@ -374,11 +374,11 @@ def require_covariance(
             if what in KEPT_TOGETHER:
                 _require_together(what, _count_blocks(places, columns))
                 for stratum_rows in rows:
-                    _require_kept(what, X[stratum_rows][:, columns], job, who)
+                    _require_enough_groups(what, X[stratum_rows][:, columns], job, who)
     elif keep == "covariance":
         _require_together(keep, len(places))
         for stratum_rows in rows:
-            _require_kept(keep, X[stratum_rows], job, who)
+            _require_enough_groups(keep, X[stratum_rows], job, who)
 
 
 def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
@@ -399,29 +399,28 @@ def _count_blocks(places: Columns, columns: Sequence[int]) -> int:
     return sum(not set(block).isdisjoint(columns) for block in places)
 
 
-def _require_together(what: str, blocks: int) -> None:
+def _require_together(statistic: str, blocks: int) -> None:
     """Refuse to keep a statistic of attributes in several blocks together."""
     if blocks > 1:
         raise JobError(
-            f'keep = "{what}" is of attributes that are grouped together, and '
+            f'keep = "{statistic}" is of attributes that are grouped together, and '
             f"[partition] attributes puts the numbers into {blocks} blocks.",
             fix='leave attributes out under [partition], or set keep = "variance".',
         )
 
 
-def _require_kept(what: str, X: Floats, job: Job, who: str) -> None:
+def _require_enough_groups(statistic: str, X: Floats, job: Job, records: str) -> None:
     """Refuse a statistic of X (n, p) that needs more groups than k allows."""
     if np.isnan(X).any():
         return  # which is refused by itself
     scale = Scale.of(X)
     rank = len(compute_root(scale.standardise(X)[:, ~scale.constant]))
-    more, matrix_kind = KEPT_TOGETHER[what]
+    more, matrix_kind = KEPT_TOGETHER[statistic]
     groups = len(X) // job.privacy.k
     if groups < rank + more:
         raise InfeasibleInputError(
-            f"{len(X)} {who} with k = {job.privacy.k} make {plural(groups, 'group')} "
-            "at "
-            f"most, and a {matrix_kind} of rank {rank} is kept by {rank + more} or "
+            f"{len(X)} {records} with k = {job.privacy.k} make "
+            f"{plural(groups, 'group')} at most, and a {matrix_kind} of rank {rank} is kept by {rank + more} or "
             "more.",
             fix='choose a smaller k, fewer quasi-identifiers, or keep = "variance".',
         )

@@ -52,7 +52,7 @@ def require_guarantees(job: Job) -> None:
         )
     if not privacy.models:
         return
-    _require_use(privacy)
+    _require_useful_repair(privacy)
     _require_solver(privacy)
     if not names:
         raise JobError(
@@ -87,7 +87,7 @@ def _suggest_methods(privacy: Privacy) -> str:
     return f"; or, of one confidential attribute and {_MADE_FOR[names[0]]}"
 
 
-def _require_use(privacy: Privacy) -> None:
+def _require_useful_repair(privacy: Privacy) -> None:
     """Refuse a repair that enforces none of the requirements."""
     if privacy.repair is None:
         return

@@ -296,7 +296,7 @@ class _HoldingBack:
 
 
 def _count_distinct(labels: Labels, ids: Labels) -> Labels:
-    """Return the number of distinct ids with each entry's label, (n,)."""
+    """Return the number of distinct ids that have each entry's label, (n,)."""
     if not labels.size:
         return labels
     groups = np.unique(labels, return_inverse=True)[1]
@@ -373,7 +373,7 @@ def _is_better(data: wave_groups.Data, reading: Labels, best: Labels) -> bool:
 def _make_data(
     wave: Wave, Z: npt.NDArray[np.float64], cells: Labels | None, unit_of_record: Labels
 ) -> tuple[Labels, wave_groups.Data]:
-    """Return the part of each row of Z, and the placement model's data."""
+    """Return the part (records kept together) of each row of Z, and the data."""
     n = len(unit_of_record)
     m = len(Z)
     parts = np.full(m, NOT_THERE)
@@ -404,7 +404,7 @@ def _make_data(
 
 
 def _count_ids(part: Labels, ids: Labels, cell: Labels) -> Labels:
-    """Return the number of ids in each part; each id counts once in a cell (p,).
+    """Return the number of distinct ids in each part, each counted once in a cell.
 
     This part is one of those with the most ids.  So a sum over parts of a cell is never
     more than their number of different ids.

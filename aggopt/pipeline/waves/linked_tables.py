@@ -197,7 +197,7 @@ class LinkedTables:
                 )
 
     def _identifies_people(self, name: str) -> bool:
-        """Whether a column identifies each person by one entry in all tables."""
+        """Whether each person has a unique entry, equal in all tables."""
         entry_of_person: dict[str, str] = {}
         for names, table in zip(self.people, self._written, strict=True):
             entries = [str(entry) for entry in table[name].to_pylist()]

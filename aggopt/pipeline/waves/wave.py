@@ -99,7 +99,7 @@ class EarlierRelease:
         return replace(self, changed=self.changed[is_kept], lacking=lacking)
 
     def views(self, row: Labels) -> Iterator[View]:
-        """Yield the view of all records, and of each attribute with filled values.
+        """Yield the sums that both waves publish: of all, and by filled attribute.
 
         `row` (n,) is the person of each record.
         """
@@ -143,7 +143,7 @@ class Wave:
         None if there is one release, or if fewer than the smallest k of them share a
         common group already: no later wave mends this.
         """
-        if len(self.releases) == 1 or self._show_few(self.releases):
+        if len(self.releases) == 1 or self._shows_few(self.releases):
             return None
         joint, k = _join_releases(self.releases)
         none = np.zeros((len(self.row), 0), bool)
@@ -154,10 +154,10 @@ class Wave:
     def broken_before(self) -> tuple[str, ...]:
         """Names of earlier releases with common groups of fewer than k."""
         pairs = combinations(self.releases, 2)
-        broken = next(filter(self._show_few, (*pairs, self.releases)), ())
+        broken = next(filter(self._shows_few, (*pairs, self.releases)), ())
         return tuple(release.name for release in broken)
 
-    def _show_few(self, releases: Sequence[EarlierRelease]) -> bool:
+    def _shows_few(self, releases: Sequence[EarlierRelease]) -> bool:
         """Whether a common group of these releases has fewer than k persons."""
         if len(releases) == 1:
             return False
@@ -168,7 +168,7 @@ class Wave:
 
     @property
     def views(self) -> list[View]:
-        """The views of each earlier release, and of all together."""
+        """The sums published by each earlier release, or all of them, and the wave."""
         every = [*self.releases, *([self.together] if self.together else [])]
         return [view for release in every for view in release.views(self.row)]
 
