@@ -420,8 +420,8 @@ def _require_enough_groups(statistic: str, X: Floats, job: Job, records: str) ->
     if groups < rank + more:
         raise InfeasibleInputError(
             f"{len(X)} {records} with k = {job.privacy.k} make "
-            f"{plural(groups, 'group')} at most, and a {matrix_kind} of rank {rank} is kept by {rank + more} or "
-            "more.",
+            f"{plural(groups, 'group')} at most, and a {matrix_kind} of rank {rank} is "
+            f"kept by {rank + more} or more.",
             fix='choose a smaller k, fewer quasi-identifiers, or keep = "variance".',
         )
 
