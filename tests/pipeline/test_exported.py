@@ -22,7 +22,7 @@ from aggopt.pipeline.programs import export as exported
 from aggopt.pipeline.programs.declare import declare, declare_program
 from aggopt.pipeline.programs.export import (
     _disable_pyomo_log,
-    _write,
+    _write_pyomo,
     export,
     import_solution,
 )
@@ -57,7 +57,7 @@ def solved(folder, asked, change=0.0):
     secret = json.loads((folder / "age.nl.key.json").read_text())["secret"]
     _, made, _ = declare_program(TABLE, asked, "age", "pyomo", (), secret)
     problem = made.model.build(made.data, "pyomo", start=made.data.renormalised)
-    names = _write(problem, folder / "again.nl", "nl")
+    names = _write_pyomo(problem, folder / "again.nl", "nl")
     (folder / "age.sol").write_text(solution_of(problem, names, change))
     return made
 
@@ -142,7 +142,7 @@ def test_formats_hold_what_they_can_and_no_file_is_lost(tmp_path):
     problem.cost = pyo.Objective(expr=pyo.exp(problem.x))
     for format in ("lp", "mps"):
         with refused(AggoptError, repr(format)):
-            _write(problem, tmp_path / "x", format)
+            _write_pyomo(problem, tmp_path / "x", format)
         made = export(TABLE, asked, "age", tmp_path / f"age.{format}", format=format)
         assert made.program.stat().st_size > 100
         assert made.key.name == f"age.{format}.key.json"
@@ -160,11 +160,11 @@ def test_a_file_names_every_variable_in_the_format_that_is_asked(tmp_path):
     problem.cost = pyo.Objective(expr=problem.x + problem.y)
     problem.row = pyo.Constraint(expr=problem.x == 2)  # which a presolve would use up
     problem.least = pyo.Constraint(expr=problem.y >= 1)
-    known = _write(problem, tmp_path / "none", "nl")
+    known = _write_pyomo(problem, tmp_path / "none", "nl")
     named = problem.solutions.symbol_map[known].bySymbol.values()
     assert {"x", "y"} <= {each.name for each in named}
     assert (tmp_path / "none").read_text().startswith("g3 1 1 0")
-    _write(problem, tmp_path / "none.nl", "lp")
+    _write_pyomo(problem, tmp_path / "none.nl", "lp")
     assert "s.t." in (tmp_path / "none.nl").read_text()
 
 
@@ -178,7 +178,7 @@ def test_every_variable_stays_in_a_file_of_nl(tmp_path, format, options):
         heard.append((to, how))
         return to, "names"
 
-    found = _write(SimpleNamespace(write=write), tmp_path / "x", format)
+    found = _write_pyomo(SimpleNamespace(write=write), tmp_path / "x", format)
     told = {"format": format, "io_options": options}
     assert (found, heard) == ("names", [(str(tmp_path / "x"), told)])
 
