@@ -340,7 +340,7 @@ def point(data: Data, labels: Labels) -> Point:
 
 
 def labels(problem: Any, data: Data) -> Labels | None:
-    """Return the group of each record (n,), read off a solved problem."""
+    """Return the group of each record (n,) of a solved problem, or None."""
     if hasattr(problem, "var_dict"):
         w = problem.var_dict["w"].value
     else:

@@ -250,7 +250,7 @@ def point(data: Data, labels: Labels) -> Point:
 
 
 def labels(problem: Any, data: Data) -> Labels | None:
-    """Return the group of each record (n,), read off a solved problem.
+    """Return the group of each record (n,) of a solved problem, or None.
 
     Groups are numbered in the order of their first records.  None if the solver found
     no choice that holds every record once.

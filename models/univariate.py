@@ -87,7 +87,7 @@ class Data:
 
     @cached_property
     def unit(self) -> float:
-        """A power of two near the width of a small group; 1 if all values are equal."""
+        """A power of two near the width of a typical group; 1 if all are equal."""
         return choose_cost_unit(self.x, self.k)
 
 

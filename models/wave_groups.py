@@ -263,7 +263,7 @@ def _count_kinds(data: Data, places: Labels) -> tuple[I64, Bool]:
 
 
 def places(problem: Any, data: Data) -> Labels | None:
-    """Return the part at whose place each part is (p,), read off a solved problem."""
+    """Return the part to whose place each part moves (p,), of a solved problem."""
     shape = len(data.movers), len(data.s)
     if hasattr(problem, "var_dict"):
         x = problem.var_dict["x"].value

@@ -158,7 +158,7 @@ class Reduced:
         return diagonal, diagonal
 
     def hessian(self, t: Floats, multipliers: Floats, factor: float) -> Floats:
-        """Return the diagonal of the Hessian of the Lagrangian (m,)."""
+        """Return the diagonal of the Lagrangian's Hessian (m,) at the shifts t (m,)."""
         bend = 2 * multipliers[1] * self._sizes / self._n
         return np.asarray(factor * _evaluate_quartics(self._ddf, t) + bend)
 

@@ -283,7 +283,7 @@ def _reduce_costs(work: RunCosts, t: int, first: int) -> None:
 
 @compiled
 def find_least_gap(x: Floats) -> float:
-    """Return the least distance between two values that differ; inf if none do."""
+    """Return the least distance of different sorted values x; inf if all are equal."""
     smallest = np.inf
     for i in range(1, len(x)):
         gap = x[i] - x[i - 1]

@@ -108,7 +108,7 @@ def compute_slot_cost(table: EmdTable, slot: int, bin_: int) -> int:
 
 @inlined
 def _sum_above(table: EmdTable, slot: int, end: int) -> int:
-    """Return sum_{i < end} max(s below_i - slot n, 0)."""
+    """Return sum_{i < end} max(s below_i - slot n, 0), a term of a slot's EMD cost."""
     begin = min(table.begins[slot], end)
     filled: int = table.s * (table.sums[end] - table.sums[begin])
     above: int = filled - slot * table.n * (end - begin)

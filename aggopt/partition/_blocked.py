@@ -315,7 +315,7 @@ def _read_initial_labels(options: _BlockedOptions, n: int, k: int) -> Labels | N
 
 @cache
 def _compile_kernels(inner: str | PartitionFunction) -> None:
-    """Compile the kernels before the clock starts: the time limit excludes it."""
+    """Compile the kernels of blocks and search, so that no time limit includes it."""
     if callable(inner):  # a user's function may be slow
         return
     partition = resolve_function(inner, "inner method", list_inner_methods())

@@ -31,7 +31,7 @@ class Axes(NamedTuple):
 
 
 def fit_axes(records: Floats) -> Axes:
-    """Return the principal axes of records in columns, (d, m)."""
+    """Return the principal axes of records, which are columns of (d, m)."""
     some = records[:, :: -(-records.shape[1] // SAMPLE)]
     origin = np.median(some, axis=1)
     gaps = some - origin[:, None]
@@ -44,7 +44,7 @@ def fit_axes(records: Floats) -> Axes:
 
 
 def project_records(axes: Axes, records: Floats) -> F32:
-    """Return the projections of records in columns (d, m): (ROWS, m)."""
+    """Return the records' coordinates on the axes, and their rests: (ROWS, m)."""
     gaps = records - axes.origin[:, None]
     projected = axes.directions @ gaps
     rest = (gaps**2).sum(axis=0) - (projected**2).sum(axis=0)

@@ -207,7 +207,7 @@ def project_vector(tree: Tree, gap: Floats, projections: Floats) -> float:
 def measure_record_exactly(
     tree: Tree, place: int, factor: float, point: Floats
 ) -> float:
-    """Return sum_t (factor x[t] - point[t])^2, bit for bit as in the plain scan."""
+    """Return |factor x - point|^2 of the record x at a place, exactly as scans do."""
     leaf = place // LEAF
     j = place % LEAF
     total = 0.0
@@ -270,7 +270,7 @@ def find_nearest_from(
 
 @inlined
 def _find_likely_leaf(tree: Tree, workspace: Workspace) -> int:
-    """Return a leaf that probably contains the nearest record."""
+    """Return the leaf that probably contains the record nearest to the point."""
     node = 0
     while node < tree.above:
         lowest = np.float32(np.inf)
@@ -291,7 +291,7 @@ def _find_likely_leaf(tree: Tree, workspace: Workspace) -> int:
 
 @inlined
 def _compute_threshold(worst: float, length: float, share: float) -> np.float32:
-    """Return the largest bound of a record whose distance is `worst` at most.
+    """Return the largest distance bound of any record at a distance up to `worst`.
 
     So near a record is no farther from the origin than sqrt(worst) + length.
     """
@@ -301,7 +301,7 @@ def _compute_threshold(worst: float, length: float, share: float) -> np.float32:
 
 @inlined
 def _measure_gap(low: np.float32, x: np.float32, high: np.float32) -> np.float32:
-    """Return the squared distance of x from an interval."""
+    """Return the squared distance of the number x from the interval low..high."""
     below = low - x
     above = x - high
     gap = below if below > above else above

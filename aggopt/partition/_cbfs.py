@@ -85,7 +85,7 @@ def cbfs(
 
 
 def cbfs_labels(records: F64, k: int, *, progress: Progress | None = None) -> Labels:
-    """Return labels (n,) of records (n, d) that are already scaled for distances."""
+    """Return the groups (n,) that CBFS makes of scaled records (n, d)."""
     pool = unassigned.create_pool(records)
     unassigned.take_groups(pool, k, paired=False, enough=k, progress=progress)
     unassigned.assign_to_nearest_groups(pool)

@@ -30,7 +30,7 @@ def closeness_first(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Partition:
-    """Return t-close groups of k or more, giving priority to t.
+    """Return t-close groups of k or more records, one from each stratum of values.
 
     The records, sorted by the confidential attribute, are cut into k' strata of equal
     size.  A group is the records nearest to one of the outermost records, one from each

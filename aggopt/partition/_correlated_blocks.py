@@ -65,7 +65,7 @@ def correlated_blocks(X: npt.ArrayLike, least: float) -> list[list[int]]:
 
 
 def _cluster_attributes(r: Floats, farthest: float) -> Labels:
-    """Return a cluster number for each attribute (d,), from |r| (d, d)."""
+    """Return the block number of each attribute (d,), from |correlations| r (d, d)."""
     if len(r) < 2:
         return np.zeros(len(r), dtype=np.intp)
     from scipy.cluster.hierarchy import fcluster, linkage  # slow to import

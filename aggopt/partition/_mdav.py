@@ -114,7 +114,7 @@ def mdav(
 def mdav_labels(
     records: F64, k: int, *, ending: str = "3k", progress: Progress | None = None
 ) -> Labels:
-    """Return labels (n,) of records (n, d) that are already scaled for distances."""
+    """Return the groups (n,) that MDAV makes of scaled records (n, d)."""
     pool = unassigned.create_pool(records)
     if ending == "3k":
         unassigned.take_groups(pool, k, paired=True, enough=3 * k, progress=progress)

@@ -361,7 +361,7 @@ ORDERS = (*INDEPENDENT_OF_K, *GROUPINGS)
 def list_paths(
     records: Floats, k: int, order: str, starts: int, progress: Progress
 ) -> Iterable[I64]:
-    """Return orderings (n,) of the records (n, d), `starts` at most."""
+    """Return up to `starts` orderings (n,) of the records, by the method `order`."""
     make = partial(_iterate_paths, records, k, order, starts, progress)
     if order in INDEPENDENT_OF_K:
         return get_orderings((order, starts), records, make)

@@ -170,7 +170,7 @@ def fill_nearest(leaves: Leaves, point: Floats, i: int, near: I64, far: Floats) 
 
 @inner
 def mark_visited(leaves: Leaves, i: int) -> None:
-    """Mark record i as visited."""
+    """Mark record i as visited: later searches ignore it."""
     a = leaves.column[i]
     box = leaves.box[a]
     leaves.waiting[box] -= 1

@@ -42,7 +42,7 @@ def recommend(
     distinct: int | None = None,
     weighted: bool = False,
 ) -> Recommendation:
-    """Return the method with the least expected SSE for this table size and time.
+    """Return the partition method of least expected SSE for this size and time.
 
     Parameters
     ----------

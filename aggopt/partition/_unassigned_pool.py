@@ -96,7 +96,7 @@ def measure_to_centroids(point: Floats, sizes: Floats, totals: Floats) -> Floats
 
 
 def collect_labels(pool: Pool, progress: Progress | None) -> Labels:
-    """Return the group of each record, (n,), and report completion."""
+    """Return the group of each record (n,), and report full progress."""
     if progress:
         progress(1.0)
     return pool.labels.astype(np.intp)

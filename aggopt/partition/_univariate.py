@@ -213,7 +213,7 @@ def _evaluate_objective(solved: _Solved) -> float:
 
 
 def _compute_unit(data: model.Data) -> float:
-    """Return the factor from the model's costs to standardised costs."""
+    """Return the factor from the model's costs to costs of z-scores."""
     spread = float(Scale.of(data.x[:, None]).spread[0])
     unit = data.unit / spread if spread else 1.0
     return float(unit ** (2 if data.cost == "sse" else 1))

@@ -133,7 +133,7 @@ class CloseToTable:
 
     @cached_property
     def attributes(self) -> tuple[Ordered, ...]:
-        """The confidential attributes in their bins."""
+        """Confidential attributes, divided into bins."""
         distances = (requirement.distance for requirement in self.requirements)
         return tuple(
             requirement for requirement in distances if isinstance(requirement, Ordered)
@@ -141,7 +141,7 @@ class CloseToTable:
 
     @cached_property
     def limits(self) -> I64:
-        """Largest numerator allowed, by attribute and group size, (c, n + 1)."""
+        """Largest EMD numerator allowed, by attribute and group size, (c, n + 1)."""
         return np.stack([requirement.limits for requirement in self.requirements])
 
     def only(self, method: str) -> Ordered:

@@ -101,7 +101,7 @@ def _sum_rows(sample: Floats, weights: Floats) -> Floats:
 
 @inlined
 def _compute_product(a: Floats, b: Floats) -> float:
-    """Return the inner product of a record and a direction."""
+    """Return the inner product of two vectors."""
     total = 0.0
     for t in range(len(b)):
         total += a[t] * b[t]
@@ -149,7 +149,7 @@ def _centre_rows(rows: Floats) -> F32:
 
 @inner
 def _limit_precision(columns: F32) -> np.float32:
-    """Return the squared distance below which single precision is insufficient.
+    """Return the squared distance below which single precision is too inexact.
 
     This happens if a part contains records far apart, such as codes among values.
     """

@@ -232,7 +232,7 @@ PARTITIONERS = Registry(
 
 
 def list_initial_methods() -> tuple[str, ...]:
-    """Return the names of methods whose groups searches may start from."""
+    """Return the names of methods that may make the initial groups of a search."""
     return tuple(name for name, method in PARTITIONERS.items() if method.initial)
 
 
@@ -249,7 +249,7 @@ def list_block_methods() -> tuple[str, ...]:
 def resolve_function(
     method: object, noun: str, accepted: Collection[str]
 ) -> PartitionFunction:
-    """Return the function of a known method, or of a user-defined one.
+    """Return the partition function of a method, by name or as the user's object.
 
     Raises
     ------
@@ -299,7 +299,7 @@ class FromGroups(Grouping, PluginSection):
     """Settings of a method that calls another one: `initial` or `inner`."""
 
     def load_contents(self) -> Self:
-        """Return the settings with the other method loaded.
+        """Return the settings with the method that they name loaded.
 
         Raises as `Registry.adopted`.
         """

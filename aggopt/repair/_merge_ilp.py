@@ -141,7 +141,7 @@ def choose_unions(
 def choose_from(
     unions: Unions, known_count: int, start: Labels, solver: Solver, clock: Deadline
 ) -> Chosen:
-    """Return the best choice of unions found, with its certificate.
+    """Return the best choice among unions of groups, with its certificate.
 
     The last `known_count` unions cover every group, and include those of `start`. Small
     programs come first, part by part, in HiGHS; then `solver` chooses among all unions

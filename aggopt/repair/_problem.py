@@ -200,7 +200,7 @@ def bound_close_loss(problem: Problem, left: float = np.inf) -> float:
 
 
 def _reduce_directions(problem: Problem, place: F64) -> F64:
-    """Return records (n, d) in at most WIDEST orthogonal directions.
+    """Return the records' coordinates in up to WIDEST orthogonal directions.
 
     Those along which f varies are first, then those along which records vary most.
     """

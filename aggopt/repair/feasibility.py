@@ -192,7 +192,7 @@ def held_t(
 def smallest_t(
     confidential: npt.ArrayLike, k: int, *, groups: int = 2, bins: str = "distinct"
 ) -> Reachable:
-    """Return a small t that at least `groups` groups of k records can satisfy.
+    """Return a small t that some `groups` groups of k records or more satisfy.
 
     For two groups it is the smallest, up to the sixth digit, unless the table is too
     large for a bound. For three or more it need not be: the smallest is between the

@@ -18,7 +18,7 @@ def amounts(**missed: Any) -> dict[str, float]:
 
 
 def off_whole(*shares: Floats, upper: float = inf) -> float:
-    """Return the largest distance of an entry to a whole number from 0 to `upper`.
+    """Return the largest distance of an entry from whole numbers 0 to `upper`.
 
     >>> off_whole(np.array([0.0, 0.25, 3.0]))
     0.25
@@ -30,7 +30,7 @@ def off_whole(*shares: Floats, upper: float = inf) -> float:
 
 
 def labelled(**constraints: Any) -> list[Any]:
-    """Return constraints of cvxpy, each with its name: a list shares one name.
+    """Return constraints of cvxpy as a list, each labelled with its name.
 
     >>> import cvxpy as cp
     >>> c = cp.Variable(2)

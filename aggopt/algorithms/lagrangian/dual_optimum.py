@@ -150,7 +150,7 @@ def _compute_dot(a: Floats, b: Floats) -> float:
 
 @inner
 def _move_along(y: Floats, share: float, step: Floats) -> Floats:
-    """Return y + share * step."""
+    """Return the multipliers y plus a share of a step."""
     moved = y.copy()
     for i in range(len(y)):
         moved[i] += share * step[i]

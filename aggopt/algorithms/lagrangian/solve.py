@@ -193,7 +193,7 @@ def _require_option(solver: Solver, name: str, value: object) -> None:
 
 
 def _compute_floor(data: Wishes) -> float:
-    """Return a trivial lower bound: 0 for squares, or all records satisfied at once."""
+    """Return a trivial lower bound on the objective: 0, or all wishes satisfied."""
     if isinstance(data, satisfaction.Data):
         return -float(data.importance.sum())
     return 0.0

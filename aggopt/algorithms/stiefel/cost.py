@@ -48,7 +48,7 @@ class CellCost(Protocol):
         """
 
     def descend(self, c: Floats, price: "Penalty", order: I64) -> None:
-        """Move each centroid c_ja, in the order of j d + a, to its least cost.
+        """Move each centroid c_ja in turn to its least cost; order lists j d + a.
 
         The cost includes the price of mean and covariance; the other centroids are
         fixed.  The price is updated.

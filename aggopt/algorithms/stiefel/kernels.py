@@ -89,7 +89,7 @@ def smooth_quartics(
 
 @compiled
 def descend_quartics(cells: Cells, c: Floats, price: Penalty, order: I64) -> None:
-    """Move each centroid c_ja, in the order of j d + a, to its least cost.
+    """Move each centroid c_ja in turn to its least cost; `order` lists j d + a.
 
     That is the global minimum of a quartic: f and the price of mean and covariance,
     with the other centroids fixed.  `price.off` and `price.mean` are updated.

@@ -98,7 +98,7 @@ def is_clearly_far(close: Close, size: int, g: int, out: int, into: int) -> bool
 
 @unrefcounted_inlined
 def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
-    """Whether group g is t-close without record `out` and with `into`; -1: none."""
+    """Whether group g is t-close without record `out` and with `into`, -1 for none."""
     size = len(members)
     if out < 0 and into < 0:
         return bool(close.far[g] <= close.limits[size])
@@ -116,7 +116,7 @@ def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
 
 @unrefcounted_inner
 def _sum_signed(close: Close, members: I64) -> int:
-    """Return the signed sum of a group's EMD terms: a lower bound on the EMD."""
+    """Return the signed sum of a group's EMD terms; its size is at most the EMD's."""
     total = 0
     for i in members:
         total += close.place[i]
@@ -223,7 +223,7 @@ def _compute_change(close: Close, members: I64, out: int, into: int) -> int:
 def is_diverse_after_change(
     diverse: Diverse, members: I64, out: int, into: int
 ) -> bool:
-    """Whether a group is l-diverse without record `out` and with `into`; -1: none.
+    """Whether a group is l-diverse without record `out` and with `into`, -1 for none.
 
     An entropy within CLOSE of log l counts only if all levels have equal shares, when
     it equals log l; other entropies so near are refused.
@@ -488,7 +488,7 @@ def _compute_replacement(
     come: int,
     joins: float,
 ) -> float:
-    """Return the added loss of group g if `come` replaces record `out`."""
+    """Return the added loss of group g if record `come` replaces record `out`."""
     v = weights.values[come]
     w = weights.values[out]
     moved = 0.0

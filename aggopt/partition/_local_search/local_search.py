@@ -73,7 +73,7 @@ def local_search(
     dominance: float | None = None,
     progress: Progress | None = None,
 ) -> Partition:
-    """Return groups of k or more records that no simple change improves.
+    """Return groups of k or more records whose loss no simple change lowers.
 
     First, records move to near groups, swap places with records there, or push one on
     to a third group, as long as the sum of squares within groups falls.  Then one small
@@ -309,7 +309,7 @@ class Effort(NamedTuple):
 
     @property
     def perturbations(self) -> float:
-        """Number of perturbations for each record; inf if time decides."""
+        """Number of perturbations for each record; inf under a time limit."""
         return EFFORTS[self.effort] if self.time_limit is None else inf
 
 

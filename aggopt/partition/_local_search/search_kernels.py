@@ -73,7 +73,7 @@ def dissolve_group(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
 
 @unrefcounted_inner
 def _update_and_check(space: Space, groups: Groups, trail: Trail) -> bool:
-    """Recompute the groups on the trail; return whether all satisfy the constraints."""
+    """Recompute the changed groups; return whether all satisfy the constraints."""
     for c in range(trail.counts[TOUCHED]):
         recompute_group(space, groups, trail.touched[c])
     for c in range(trail.counts[TOUCHED]):

@@ -300,7 +300,7 @@ class ColumnGeneration:
         return len(new)
 
     def offer(self, labels: Labels) -> bool:
-        """Add the groups of labels (n,); return whether they are a new incumbent."""
+        """Add the groups of labels (n,); return whether they lower the best SSE."""
         self.add(group_columns(labels, self.best.k))
         return self.best.offer(labels)
 
@@ -360,7 +360,7 @@ class ColumnGeneration:
 
     @property
     def prices(self) -> Duals:
-        """Smoothed duals; for small k those of the master."""
+        """Duals of the linear program, smoothed if k is large."""
         if self.best.k <= CALM and self.solved is not None:
             return self.solved.duals
         return Duals(self.centre)
@@ -386,7 +386,7 @@ class ColumnGeneration:
     def _price_by_phases(
         self, duals: Duals, phase: int, exact: bool
     ) -> tuple[PricedGroups | None, int]:
-        """Return groups that price out, and the phase of effort that found them."""
+        """Return groups of negative reduced cost, and the phase that found them."""
         efforts = [*PHASES, PricingEffort()] if exact else PHASES
         for effort in efforts[phase:]:
             priced = self.pricer.price_groups(duals, effort, self.clock)
@@ -410,7 +410,7 @@ class ColumnGeneration:
 
     @property
     def pruned(self) -> bool:
-        """Whether the present branch cannot improve the incumbent by half the gap."""
+        """Whether the present node cannot improve the incumbent by half the gap."""
         best = self.best
         return best.value - self.bound <= best.gap * best.value / 2
 

@@ -119,7 +119,7 @@ class Incumbent:
 
     @property
     def outgrown(self) -> bool:
-        """Whether the loss has fallen so far that other units are necessary.
+        """Whether SSE is too small for the tolerances of solvers in these units.
 
         In the present units, tolerances of solvers are too large for a bound.
         """
@@ -188,7 +188,7 @@ class ScaledIncumbent:
         return work
 
     def refine(self) -> bool:
-        """Use uncentred records if the SSE is so small that centring would affect it.
+        """Use uncentred records if SSE is tiny; return whether that was done now.
 
         Their differences are then exact to a float's last digit. Return whether they
         were substituted now.
@@ -205,7 +205,7 @@ class ScaledIncumbent:
         return True
 
     def magnify(self) -> None:
-        """Choose smaller units if the loss is below the resolution of solvers."""
+        """Choose smaller units if SSE is below the resolution of solvers."""
         best, times = self.best.magnify()
         self.unit = self.unit / times
         self.best = best

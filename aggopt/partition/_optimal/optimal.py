@@ -294,7 +294,7 @@ def _search_locally(
     options: _OptimalOptions,
     clock: Deadline,
 ) -> None:
-    """Improve the incumbent by local search."""
+    """Improve the incumbent partition by local search."""
     from aggopt.partition._local_search.search import Collection, improve_labels
     from aggopt.partition._local_search.setup import create_weights
 

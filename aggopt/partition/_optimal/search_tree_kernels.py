@@ -292,7 +292,7 @@ def fill_near_sums(D: Floats, sums: Floats) -> None:
 
 @inner
 def sum_heaviest(weight: Floats, heavy: Floats) -> None:
-    """Set heavy[r] to the sum of the r largest of weights (c,), r up to c."""
+    """Set heavy[r] to the sum of the r largest of weights (c,)."""
     max_count = min(len(weight), len(heavy) - 1)
     lowest = np.zeros(max_count + 1)
     for w in weight:
@@ -380,7 +380,7 @@ def find_best_partition(Z: Floats, k: int, weights: Floats | None = None) -> Lab
 
 
 def _compute_costs(Z: Floats, k: int, weights: Floats | None) -> Floats:
-    """Return the loss of each set of records (2^n,), inf for sets that are not groups.
+    """Return the SSE of each set of records (2^n,), inf if it is no valid group.
 
     Record i is in the sets whose number has bit i.
     """

@@ -49,7 +49,7 @@ class Evidence:
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> "Evidence":
-        """Return the evidence for an existing certificate."""
+        """Return evidence whose certificate already exists."""
         evidence = cls(
             certificate.status, lambda: certificate.objective, lambda loss: certificate
         )
@@ -102,7 +102,7 @@ def certify_squares(
     jobs: int | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> Evidence:
-    """Return the evidence for a sum of squares, with the bound of `loss_bound`.
+    """Return evidence for the certificate of an SSE, with the bound of `loss_bound`.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class Partition:
 
     @property
     def loss(self) -> float:
-        """Loss of the groups: the objective of the certificate, without its bound."""
+        """Loss of the groups, without the computation of a bound."""
         return sum(evidence.loss for evidence in self.evidence)
 
     @property
@@ -134,12 +134,12 @@ class Partition:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the labels."""
+        """Shape of the labels: (n,), or (n, d) if attributes have their own groups."""
         return self.labels.shape
 
     @property
     def ndim(self) -> int:
-        """Dimensions of the labels: 2 if attributes have labels of their own."""
+        """Number of dimensions of the labels: 1, or 2 if attributes have their own."""
         return self.labels.ndim
 
     def max(self, axis: int | None = None, out: Any = None, **options: Any) -> Any:
@@ -311,17 +311,17 @@ class Block:
 
     @property
     def labels(self) -> Labels:
-        """Group of each record (n,)."""
+        """Group of each record (n,) in this block of attributes."""
         return self.partition.labels
 
     @property
     def certificate(self) -> Certificate:
-        """Certificate of the groups."""
+        """Certificate of the groups of this block of attributes."""
         return self.partition.certificate
 
     @property
     def groups(self) -> int:
-        """Number of groups."""
+        """Number of groups in this block of attributes."""
         return len(self.partition.sizes)
 
     def __eq__(self, other: object) -> bool:

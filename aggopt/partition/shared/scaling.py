@@ -14,7 +14,7 @@ from aggopt.errors import TableError, require_known
 
 
 def scale_to_unit(records: Floats) -> tuple[Floats, int]:
-    """Return records / 2^exponent, in [-1, 1], and the exponent.
+    """Return the records divided by a power of two, in [-1, 1], and its exponent.
 
     Squares of the scaled records neither overflow nor vanish.
     """
@@ -31,7 +31,7 @@ def zero_constants(records: Floats) -> Floats:
 
 
 def find_exponent(records: Floats) -> int:
-    """Return the least exponent with |records| <= 2^exponent."""
+    """Return the least exponent of two with |records| <= 2^exponent."""
     return int(np.frexp(np.abs(records).max())[1])
 
 
