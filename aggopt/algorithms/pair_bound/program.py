@@ -1,0 +1,511 @@
+"""The pair program of a table: listed pairs, cuts, and rounds that raise the bound.
+
+A round takes primal-dual steps, proves a bound over all pairs from the multipliers, and
+lists the pairs and the cuts that it lacks.  The model is `aggopt.models.pair_bound`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, log2
+
+import numpy as np
+
+from aggopt.algorithms.pair_bound import box_kernels as boxes
+from aggopt.algorithms.pair_bound import certificate_kernels as certificate
+from aggopt.algorithms.pair_bound import row_kernels as rows
+from aggopt.algorithms.pair_bound import separation_kernels as separation
+from aggopt.algorithms.pair_bound import step_kernels as steps
+from aggopt.core.types import I32, I64
+from aggopt.core.validation import Floats, Labels
+
+LISTED = (
+    20  # nearest others in a list, of up to MANY records; k + MORE if these are more
+)
+MANY = 5000
+MORE = 5
+# A multiplier of a degree is at most LIMIT times what the last of the list would allow
+# it alone.  So copies of a record, thousands perhaps, do not pay for all their pairs.
+LIMIT = 4.0
+LOCAL = (1e-3, 1e3)  # range of the scales of records
+LOCAL_WEIGHTS, PLAIN_WEIGHTS = (0.05, 20.0), (1e-3, 1e3)  # ranges of omega
+PORTION = 2e7  # entries between two moments at which Ctrl-C is raised
+IDLE = 1e-7  # a cut with a smaller multiplier is dropped
+VECTOR = 8  # distances that are computed in the time of one entry
+STILL = 1e-20  # square of a movement that is none
+FIRST_VIOLATION = 0.02  # of cuts that enter; halved when none is left
+NEIGHBOUR_ROUNDING = 1e-12  # share of the neighbour bound that rounding may have added
+LEAST_POWER = -960  # of the scale: its inverse does not overflow
+
+
+@dataclass(frozen=True)
+class RoundEffort:
+    """Length of a round.
+
+    Attributes
+    ----------
+    restarts, length
+        A round has so many restarts, after `length` steps each.
+    triangles
+        New triangles of a record, at most.
+    together
+        Smallest value of a pair in which cuts are looked for.
+    """
+
+    restarts: int = 3
+    length: int = 20
+    triangles: int = 8
+    together: float = 1e-3
+
+
+@dataclass(eq=False)
+class CutPool:
+    """Cuts with their multipliers, one array a family."""
+
+    cuts: rows.Cuts
+    caps: Floats
+    triangles: Floats
+    common: Floats
+    sizes: Floats
+
+    @classmethod
+    def empty(cls) -> "CutPool":
+        """Return no cuts."""
+        none = np.zeros(0, np.int32)
+        zero = np.zeros(1, np.int64)
+        cuts = rows.Cuts(
+            np.zeros((0, 2), np.int32),
+            np.zeros((0, 3), np.int32),
+            np.zeros((0, 2), np.int32),
+            none,
+            zero,
+            none,
+            none,
+            zero,
+            none,
+        )
+        return cls(cuts, *(np.zeros(0) for _ in range(4)))
+
+    @property
+    def multipliers(self) -> Floats:
+        """Multipliers of all cuts, in the order of the rows."""
+        return np.concatenate([self.caps, self.triangles, self.common, self.sizes])
+
+    @property
+    def apexes(self) -> I32:
+        """A record of each cut, for its scale."""
+        return np.concatenate(
+            [
+                self.cuts.caps[:, 0],
+                self.cuts.triangles[:, 0],
+                self.cuts.ends[:, 0],
+                self.cuts.member[self.cuts.set_start[:-1]],
+            ]
+        )
+
+    def sides(self, k: int) -> Floats:
+        """Sides of all cuts."""
+        groups = np.diff(self.cuts.set_start) // k
+        zeros = np.zeros(len(self.caps) + len(self.triangles) + len(self.common))
+        return np.concatenate([zeros, -k * groups.astype(np.float64)])
+
+    def set_multipliers(self, values: Floats) -> None:
+        """Set the multipliers of all cuts."""
+        sizes = [len(self.caps), len(self.triangles), len(self.common)]
+        parts = np.split(values, np.cumsum(sizes))
+        self.caps, self.triangles, self.common, self.sizes = (p.copy() for p in parts)
+
+    def drop_idle(self, *, is_fixed: bool) -> None:
+        """Drop cuts with multiplier 0; only caps and triangles if `is_fixed`."""
+        cuts = self.cuts
+        p, t = (np.flatnonzero(v > IDLE) for v in (self.caps, self.triangles))
+        least = -1.0 if is_fixed else IDLE
+        c, u = (np.flatnonzero(v > least) for v in (self.common, self.sizes))
+        end_start, ends = _take_lists(cuts.end_start, c)
+        set_start, members = _take_lists(cuts.set_start, u)
+        self.cuts = rows.Cuts(
+            cuts.caps[p],
+            cuts.triangles[t],
+            cuts.ends[c],
+            cuts.itself[c],
+            end_start,
+            cuts.end_record[ends],
+            cuts.end_side[ends],
+            set_start,
+            cuts.member[members],
+        )
+        self.caps, self.triangles = self.caps[p], self.triangles[t]
+        self.common, self.sizes = self.common[c], self.sizes[u]
+
+
+def _take_lists(start: I64, chosen: Labels) -> tuple[I64, Labels]:
+    """Return beginnings and entries of the chosen lists, among those of all lists."""
+    lengths = np.diff(start)[chosen]
+    begin = np.concatenate([[0], np.cumsum(lengths)])
+    return begin, np.arange(begin[-1]) + np.repeat(start[chosen] - begin[:-1], lengths)
+
+
+class PairProgram:
+    """The program of records (n, d) and its state; n of 2k or more, k of 2 or more.
+
+    Attributes
+    ----------
+    order : (n,)
+        The records in the order of the program's own.
+    neighbour_bound
+        The neighbour bound, which is below the value of the start.
+    bound
+        Largest bound proven so far, in the unit of the squares of the records.
+    work
+        Entries and distances visited so far.  It grows alike under any load, so that
+        results do not depend on the load.
+    is_fixed
+        Whether the cuts of common neighbours and the sets are given.
+    """
+
+    def __init__(self, records: Floats, k: int, *, effort: RoundEffort) -> None:
+        n = len(records)
+        self.n = n
+        self.k = k
+        self.effort = effort
+        self.work = 0.0
+        self.is_fixed = False
+        self.order, self.boxes = boxes.build_boxes(records)
+        self.records = self.boxes.records
+        count = min(max(LISTED if n <= MANY else 0, k + MORE), n - 1)
+        near, distances = self._find_nearest(count)
+        nearest = distances[:, k - 2]
+        self.neighbour_bound = float(distances[:, : k - 1].sum()) / (2 * k)
+        self.bound = self.neighbour_bound * (1 - NEIGHBOUR_ROUNDING)
+        positive = nearest[nearest > 0]
+        typical = float(np.median(positive)) / k if len(positive) else 1.0
+        self.scale = 2.0 ** max(round(log2(typical)), LEAST_POWER)  # a power is exact
+        self.unit = 1.0 / (k * self.scale)
+        self.scales = np.clip(nearest * self.unit, *LOCAL)
+        self.weights = LOCAL_WEIGHTS
+        self.omega = 1.0
+        self.y = 0.5 * nearest * self.unit
+        self.limits = 0.5 * LIMIT * distances[:, -1] * self.unit
+        self.x = np.ones(n)
+        self.low = np.full(n, k / (2 * k - 1))
+        self.high = np.ones(n)
+        self.keys = self._make_keys(np.repeat(np.arange(n), count), near)
+        self.w = np.zeros(len(self.keys))
+        self.missing = self.keys[:0]
+        self.pool = CutPool.empty()
+        self.least = FIRST_VIOLATION
+        self.build()
+
+    def use_plain_scale(self) -> None:
+        """Give all records one scale."""
+        self.scales = np.ones(self.n)
+        self.weights = PLAIN_WEIGHTS
+
+    def _make_keys(self, one: Labels | I32, other: Labels | I32) -> I64:
+        one, other = np.ravel(one).astype(np.int64), np.ravel(other).astype(np.int64)
+        return np.unique(np.minimum(one, other) * self.n + np.maximum(one, other))
+
+    def _find_nearest(self, count: int) -> tuple[I32, Floats]:
+        near = np.empty((self.n, count), np.int32)
+        distances = np.empty((self.n, count))
+        for start, stop in self._iterate_leaves():
+            compared = boxes.find_nearest(self.boxes, start, stop, near, distances)
+            self.work += self._measure_work(compared)
+        return near, distances
+
+    def _measure_work(self, compared: int) -> float:
+        """Return the work of comparing so many pairs of leaves."""
+        entries = boxes.LEAF**2 * self.records.shape[1]
+        return compared * entries / VECTOR
+
+    def _iterate_leaves(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of leaves that take a moment each."""
+        leaves = len(self.boxes.node)
+        step = max(1, int(PORTION / (self.n * self.records.shape[1])))
+        for start in range(0, leaves, step):
+            yield start, min(start + step, leaves)
+
+    def build(self) -> None:
+        """List the entries of all rows in the listed pairs."""
+        self.pairs = rows.link_pairs(self.keys, self.n)
+        costs = np.empty(len(self.keys))
+        rows.measure_pairs(self.records, self.pairs, self.unit, costs)
+        cuts = self.pool.cuts
+        sides = self.pool.sides(self.k)
+        row_start = np.zeros(len(sides) + 1, np.int64)
+        columns, entries = np.empty(0, np.int32), np.empty(0)
+        source = self.records, self.pairs, cuts, self.k, row_start
+        size = rows.list_entries(*source, columns, entries)
+        columns, entries = np.empty(size, np.int32), np.empty(size)
+        rows.list_entries(*source, columns, entries)
+        column_start = np.zeros(len(costs) + self.n + 1, np.int64)
+        by_column = np.empty(size, np.int32), np.empty(size)
+        rows.transpose_entries(row_start, columns, entries, column_start, *by_column)
+        self.matrix = steps.Matrix(
+            self.pairs.first,
+            self.pairs.second,
+            costs,
+            column_start,
+            *by_column,
+            float(self.k),
+            sides,
+            self.low,
+            self.high,
+            self.limits,
+        )
+        self.work += 10 * size
+
+    @property
+    def step_work(self) -> float:
+        """Entries that one step visits."""
+        matrix = self.matrix
+        return len(matrix.first) * 2.0 + len(matrix.rows) * 2.0 + self.n
+
+    def improve(self) -> None:
+        """Take the steps of a round, restarting from averages that are better."""
+        effort = self.effort
+        row_scales = self.scales[self.pool.apexes]
+        at = steps.Iterate(self.w, self.x, self.y, self.pool.multipliers)
+        lengths = steps.Lengths(*(np.empty(len(values)) for values in at))
+        steps.set_lengths(self.matrix, self.scales, row_scales, lengths)
+        best = -inf
+        best_y, best_cuts = at.y.copy(), at.cuts.copy()
+        for _ in range(effort.restarts):
+            before = [values.copy() for values in at]
+            sums = steps.Iterate(*(np.zeros(len(values)) for values in at))
+            self._take_steps(lengths, at, sums, effort.length)
+            means = [values / effort.length for values in sums]
+            value = steps.evaluate_multipliers(self.matrix, at.y, at.cuts)
+            mean_value = steps.evaluate_multipliers(self.matrix, means[2], means[3])
+            self.work += 2 * self.step_work
+            if mean_value >= value:
+                value = mean_value
+                for values, mean in zip(at, means, strict=True):
+                    values[:] = mean
+            if value > best:
+                best = value
+                best_y[:], best_cuts[:] = at.y, at.cuts
+            self._weigh(before, at, row_scales)
+        self.y = best_y
+        self.pool.set_multipliers(best_cuts)
+        self.listed_value = best * self.scale
+
+    def _take_steps(
+        self, lengths: steps.Lengths, at: steps.Iterate, sums: steps.Iterate, count: int
+    ) -> None:
+        """Take steps in portions, between which Ctrl-C is raised."""
+        portion = max(1, int(PORTION / self.step_work))
+        for done in range(0, count, portion):
+            part = min(portion, count - done)
+            steps.take_steps(self.matrix, lengths, at, sums, self.omega, part)
+            self.work += part * self.step_work
+
+    def _weigh(
+        self, before: list[Floats], at: steps.Iterate, row_scales: Floats
+    ) -> None:
+        """Balance the lengths of both kinds of steps by how far both moved."""
+        w, x, y, cuts = (values - old for values, old in zip(at, before, strict=True))
+        primal = float(w @ w + x @ x)
+        dual = float(((y / self.scales) ** 2).sum() + ((cuts / row_scales) ** 2).sum())
+        if primal > STILL and dual > STILL:
+            omega = np.sqrt(self.omega * np.sqrt(dual / primal))
+            self.omega = float(np.clip(omega, *self.weights))
+
+    def certify(self) -> float:
+        """Return the bound that the multipliers prove over all pairs."""
+        attributes = self.records.shape[1]
+        cut_multipliers = self.pool.multipliers
+        sums = certificate.make_sums()
+        certificate.add_listed(self.matrix, self.y, cut_multipliers, attributes, sums)
+        charges = self._make_charges()
+        tops = np.empty(len(self.boxes.begin))
+        reaches = self._measure_reaches(charges) / self.unit
+        boxes.raise_tops(self.boxes, reaches, tops)
+        terms = len(self.keys) + 2 * self.n + len(cut_multipliers)
+        missing: list[I64] = []
+        for start, stop in self._iterate_leaves():
+            first, second = self._find_pairs(reaches, tops, start, stop)
+            listed = np.empty(len(first), np.int32)
+            rows.mark_listed(self.pairs, first, second, listed)
+            reduced = np.empty(len(first))
+            certificate.add_unlisted(
+                self.records,
+                self.unit,
+                self.matrix,
+                self.y,
+                self.pool.cuts,
+                charges,
+                first,
+                second,
+                listed,
+                reduced,
+                sums,
+            )
+            enters = reduced < 0
+            terms += int(enters.sum())
+            missing.append(self._make_keys(first[enters], second[enters]))
+        self.missing = np.concatenate(missing)
+        value = certificate.compute_total(sums, terms) * self.scale
+        self.bound = max(self.bound, value)
+        return value
+
+    def _measure_reaches(self, charges: certificate.Charges) -> Floats:
+        """Return the most that multipliers take off a pair, for each of its records."""
+        taken = np.zeros(self.n)
+        for values, start, of in (
+            (charges.common, charges.cut_start, charges.cut),
+            (charges.sizes, charges.set_start, charges.sets),
+        ):
+            owner = np.repeat(np.arange(self.n), np.diff(start))
+            taken += np.bincount(owner, values[of], self.n)
+        return self.y + taken
+
+    def _make_charges(self) -> certificate.Charges:
+        """Return the cuts with a multiplier by record."""
+        cuts = self.pool.cuts
+        live_cuts = np.flatnonzero(self.pool.common > 0)
+        ends = cuts.ends[live_cuts].ravel()
+        cut_start, cut = _sort_by_record(ends, np.repeat(live_cuts, 2), self.n)
+        of = np.repeat(np.arange(len(self.pool.sizes)), np.diff(cuts.set_start))
+        is_live = self.pool.sizes[of] > 0
+        set_start, sets = _sort_by_record(cuts.member[is_live], of[is_live], self.n)
+        return certificate.Charges(
+            cut_start, cut, set_start, sets, self.pool.common, self.pool.sizes
+        )
+
+    def _find_pairs(
+        self, reaches: Floats, tops: Floats, start: int, stop: int
+    ) -> tuple[I32, I32]:
+        """Return the pairs in the range of some leaves that multipliers may exceed."""
+        counts = np.zeros(2, np.intp)
+        room = 64 * (stop - start) * boxes.LEAF
+        while True:
+            first, second = np.empty(room, np.int32), np.empty(room, np.int32)
+            boxes.find_pairs_in_range(
+                self.boxes, reaches, tops, start, stop, first, second, counts
+            )
+            self.work += self._measure_work(int(counts[1]))
+            if counts[0] <= room:
+                return first[: counts[0]], second[: counts[0]]
+            room = int(counts[0])
+
+    def separate(self) -> int:
+        """Drop idle cuts, and add those that listed pairs violate; return how many."""
+        self.pool.drop_idle(is_fixed=self.is_fixed)
+        is_together = self.w > self.effort.together
+        support = rows.link_pairs(self.keys[is_together], self.n)
+        weights = self.w[is_together]
+        triangles = np.empty((self.n, self.effort.triangles, 3), np.int32)
+        counts = np.zeros(self.n, np.int64)
+        excess = np.zeros(len(weights))
+        separation.separate_triangles(
+            support, weights, self.x, self.least, triangles, counts, excess, self.k
+        )
+        degrees = np.diff(support.start).astype(np.float64)
+        self.work += float((degrees**2).sum() + 4 * degrees @ degrees)
+        added = self._add_triangles(triangles, counts)
+        added += self._add_caps(support, weights)
+        if not self.is_fixed:
+            added += self._add_common(support, weights, excess)
+            added += self._add_sets(support, weights)
+        if not added:
+            self.least /= 2
+        return added
+
+    def _add_triangles(self, triangles: I32, counts: I64) -> int:
+        room = triangles.shape[1]
+        new = triangles[np.arange(room) < counts[:, None]].astype(np.int64)
+        pool, n = self.pool, self.n
+        old = pool.cuts.triangles.astype(np.int64)
+        codes = [(t[:, 0] * n + t[:, 1]) * n + t[:, 2] for t in (old, new)]
+        new = new[~np.isin(codes[1], codes[0])]
+        both = np.concatenate([pool.cuts.triangles, new.astype(np.int32)])
+        pool.cuts = pool.cuts._replace(triangles=both)
+        pool.triangles = np.concatenate([pool.triangles, np.zeros(len(new))])
+        self.missing = np.concatenate(
+            [self.missing, self._make_keys(new[:, 1], new[:, 2])]
+        )
+        return len(new)
+
+    def _add_common(
+        self, support: rows.PairLists, weights: Floats, excess: Floats
+    ) -> int:
+        worst = np.flatnonzero(excess > self.least)
+        if len(worst) > self.n:
+            worst = worst[np.argpartition(-excess[worst], self.n)[: self.n]]
+            worst.sort()
+        ends = np.stack([support.first[worst], support.second[worst]], axis=1)
+        itself = np.zeros(len(ends), np.int32)
+        end_start = np.zeros(len(ends) + 1, np.int64)
+        room = int(np.diff(support.start)[ends].sum())
+        record, side = np.empty(room, np.int32), np.empty(room, np.int32)
+        size = separation.list_common(
+            support, weights, ends, itself, end_start, record, side
+        )
+        pool, cuts = self.pool, self.pool.cuts
+        pool.cuts = cuts._replace(
+            ends=np.concatenate([cuts.ends, ends]),
+            itself=np.concatenate([cuts.itself, itself]),
+            end_start=np.concatenate(
+                [cuts.end_start, cuts.end_start[-1] + end_start[1:]]
+            ),
+            end_record=np.concatenate([cuts.end_record, record[:size]]),
+            end_side=np.concatenate([cuts.end_side, side[:size]]),
+        )
+        pool.common = np.concatenate([pool.common, np.zeros(len(ends))])
+        return len(ends)
+
+    def _add_caps(self, support: rows.PairLists, weights: Floats) -> int:
+        new = []
+        for one, other in (
+            (support.first, support.second),
+            (support.second, support.first),
+        ):
+            over = weights > self.x[one] + self.least
+            new.append(np.stack([one[over], other[over]], axis=1))
+        pairs = np.concatenate(new)
+        pool = self.pool
+        old, codes = (
+            caps[:, 0].astype(np.int64) * self.n + caps[:, 1]
+            for caps in (pool.cuts.caps, pairs)
+        )
+        pairs = pairs[~np.isin(codes, old)]
+        pool.cuts = pool.cuts._replace(caps=np.concatenate([pool.cuts.caps, pairs]))
+        pool.caps = np.concatenate([pool.caps, np.zeros(len(pairs))])
+        return len(pairs)
+
+    def _add_sets(self, support: rows.PairLists, weights: Floats) -> int:
+        members = np.empty((self.n, 3 * self.k), np.int32)
+        sizes = np.zeros(self.n, np.int64)
+        excess = np.zeros(self.n)
+        codes = np.zeros(self.n, np.uint64)
+        separation.grow_sets(
+            support, weights, self.x, self.k, self.least, members, sizes, excess, codes
+        )
+        some = np.flatnonzero(sizes)
+        some = some[np.unique(codes[some], return_index=True)[1]]
+        lists = [np.sort(members[seed, : sizes[seed]]) for seed in some]
+        pool, cuts = self.pool, self.pool.cuts
+        pool.cuts = cuts._replace(
+            set_start=np.concatenate(
+                [cuts.set_start, cuts.set_start[-1] + np.cumsum(sizes[some])]
+            ),
+            member=np.concatenate([cuts.member, *lists]),
+        )
+        pool.sizes = np.concatenate([pool.sizes, np.zeros(len(some))])
+        return len(some)
+
+    def list_missing(self) -> None:
+        """List the pairs that the certificate or new cuts lack."""
+        keys = np.union1d(self.keys, self.missing)
+        w = np.zeros(len(keys))
+        w[np.searchsorted(keys, self.keys)] = self.w
+        self.keys = keys
+        self.w = w
+        self.build()
+
+
+def _sort_by_record(records: I32 | Labels, of: Labels, n: int) -> tuple[I64, I32]:
+    """Return the beginnings of each record's entries (n + 1,), and the entries."""
+    order = np.argsort(records, kind="stable")
+    start = np.searchsorted(records[order], np.arange(n + 1)).astype(np.int64)
+    return start, of[order].astype(np.int32)

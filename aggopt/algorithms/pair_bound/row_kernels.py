@@ -1,0 +1,286 @@
+"""Compiled lists of pairs, and the rows of cuts in the listed pairs.  Imports numba.
+
+A row of common neighbours or of a set has an entry in every pair that it names, and
+there are far too many.  The program has entries in listed pairs only; the certificate
+computes those of the other pairs from the same rules: `represents` and membership.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.algorithms.pair_bound.box_kernels import measure
+from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import I32, I64, Bool
+from aggopt.core.validation import Floats
+
+FIRST, SECOND, ITSELF, UNKNOWN = 0, 1, 2, 3  # the pair that represents a record
+
+
+class PairLists(NamedTuple):
+    """Listed pairs, sorted, and the pairs of each record.
+
+    Attributes
+    ----------
+    first, second : (m,)
+        Records of each pair, first < second.
+    start : (n + 1,)
+        Where each record's list begins.
+    other, number : (2 m,)
+        The other record, ascending, and the number of the pair.
+    """
+
+    first: I32
+    second: I32
+    start: I64
+    other: I32
+    number: I32
+
+
+class Cuts(NamedTuple):
+    """Inequalities beyond the degrees, `pairs @ w + own @ x >= side`, by family.
+
+    Attributes
+    ----------
+    caps : (p, 2)
+        x_i >= w_ij.
+    triangles : (t, 3)
+        x_i >= w_ij + w_il - w_jl.
+    ends, itself : (c, 2), (c,)
+        PairLists of the cuts of common neighbours, and |M|.
+    end_start, end_record, end_side : (c + 1,), (e,), (e,)
+        For each cut some records, ascending, and what represents each; another record
+        is represented by the end that is farther from it.
+    set_start, member : (u + 1,), (q,)
+        The sets of sizes, their members ascending.
+    """
+
+    caps: I32
+    triangles: I32
+    ends: I32
+    itself: I32
+    end_start: I64
+    end_record: I32
+    end_side: I32
+    set_start: I64
+    member: I32
+
+
+def link_pairs(keys: I64, n: int) -> PairLists:
+    """Return the pairs of sorted keys first * n + second."""
+    first = (keys // n).astype(np.int32)
+    second = (keys % n).astype(np.int32)
+    degrees = np.bincount(first, minlength=n) + np.bincount(second, minlength=n)
+    start = np.concatenate([[0], np.cumsum(degrees)])
+    pairs = PairLists(
+        first,
+        second,
+        start,
+        np.empty(2 * len(keys), np.int32),
+        np.empty(2 * len(keys), np.int32),
+    )
+    fill_lists(pairs, start[:-1].copy())
+    return pairs
+
+
+@compiled
+def fill_lists(pairs: PairLists, place: I64) -> None:
+    """Fill in the pairs of each record; `place` (n,) are the beginnings."""
+    for p in range(len(pairs.first)):  # sorted by first, then second: lists ascend
+        i = pairs.first[p]
+        j = pairs.second[p]
+        pairs.other[place[i]] = j
+        pairs.number[place[i]] = p
+        place[i] += 1
+        pairs.other[place[j]] = i
+        pairs.number[place[j]] = p
+        place[j] += 1
+
+
+@inlined
+def find_sorted(values: I32, low: int, high: int, value: int) -> int:
+    """Return the place of a value in values[low:high], ascending, or -1."""
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and values[low] == value else -1
+
+
+@inlined
+def find_pair(pairs: PairLists, i: int, j: int) -> int:
+    """Return the number of the pair of two records; -1 if it is not listed."""
+    at = find_sorted(pairs.other, pairs.start[i], pairs.start[i + 1], j)
+    return pairs.number[at] if at >= 0 else -1
+
+
+@compiled
+def mark_listed(pairs: PairLists, first: I32, second: I32, listed: I32) -> None:
+    """Set `listed` (q,) to the numbers of some pairs, -1 if not listed."""
+    for e in range(len(first)):
+        listed[e] = find_pair(pairs, first[e], second[e])
+
+
+@compiled
+def measure_pairs(
+    records: Floats, pairs: PairLists, unit: float, costs: Floats
+) -> None:
+    """Set costs (m,) to the squared distances of the pairs times a unit."""
+    for p in range(len(costs)):
+        costs[p] = measure(records, pairs.first[p], pairs.second[p]) * unit
+
+
+@inlined
+def represents(records: Floats, cuts: Cuts, c: int, other: int) -> int:
+    """Return the pair that represents a record in a cut: FIRST, SECOND or ITSELF."""
+    at = find_sorted(cuts.end_record, cuts.end_start[c], cuts.end_start[c + 1], other)
+    if at >= 0:
+        return int(cuts.end_side[at])
+    first = measure(records, cuts.ends[c, 0], other)
+    second = measure(records, cuts.ends[c, 1], other)
+    return FIRST if first >= second else SECOND
+
+
+@compiled
+def list_entries(
+    records: Floats,
+    pairs: PairLists,
+    cuts: Cuts,
+    k: int,
+    row_start: I64,
+    columns: I32,
+    entries: Floats,
+) -> int:
+    """List the entries of the rows of all cuts; return their number.
+
+    Columns are pairs, then records.  Entries beyond the room are left out, and counted.
+    """
+    n = len(pairs.start) - 1
+    m = len(pairs.first)
+    size = 0
+    row = 0
+    for e in range(len(cuts.caps)):
+        i = cuts.caps[e, 0]
+        size = _add(columns, entries, size, m + i, 1.0)
+        size = _add(columns, entries, size, find_pair(pairs, i, cuts.caps[e, 1]), -1.0)
+        row += 1
+        row_start[row] = size
+    for e in range(len(cuts.triangles)):
+        i = cuts.triangles[e, 0]
+        j = cuts.triangles[e, 1]
+        l = cuts.triangles[e, 2]  # noqa: E741
+        size = _add(columns, entries, size, m + i, 1.0)
+        size = _add(columns, entries, size, find_pair(pairs, i, j), -1.0)
+        size = _add(columns, entries, size, find_pair(pairs, i, l), -1.0)
+        size = _add(columns, entries, size, find_pair(pairs, j, l), 1.0)
+        row += 1
+        row_start[row] = size
+    side = np.full(n, UNKNOWN, np.int32)
+    for c in range(len(cuts.ends)):
+        size = _list_common(records, pairs, cuts, k, c, side, columns, entries, size)
+        row += 1
+        row_start[row] = size
+    inside = np.zeros(n, np.bool_)
+    for u in range(len(cuts.set_start) - 1):
+        size = _list_set(pairs, cuts, u, inside, columns, entries, size)
+        row += 1
+        row_start[row] = size
+    return size
+
+
+@inlined
+def _add(columns: I32, entries: Floats, size: int, column: int, entry: float) -> int:
+    """Add an entry if there is room; return the new number of entries."""
+    if size < len(columns):
+        columns[size] = column
+        entries[size] = entry
+    return size + 1
+
+
+@inlined
+def _list_common(
+    records: Floats,
+    pairs: PairLists,
+    cuts: Cuts,
+    k: int,
+    c: int,
+    side: I32,
+    columns: I32,
+    entries: Floats,
+    size: int,
+) -> int:
+    """List the entries of one cut of common neighbours; `side` (n,) is UNKNOWN."""
+    for e in range(cuts.end_start[c], cuts.end_start[c + 1]):
+        side[cuts.end_record[e]] = cuts.end_side[e]
+    for which in range(2):
+        end = cuts.ends[c, which]
+        other_end = cuts.ends[c, 1 - which]
+        for e in range(pairs.start[end], pairs.start[end + 1]):
+            l = pairs.other[e]  # noqa: E741
+            if l == other_end:
+                if which == FIRST:
+                    entry = cuts.itself[c] - (k - 2.0)
+                    size = _add(columns, entries, size, pairs.number[e], entry)
+                continue
+            chosen = side[l]
+            if chosen == UNKNOWN:
+                own = measure(records, end, l)
+                others = measure(records, other_end, l)
+                is_own = own > others or (own == others and which == FIRST)
+                chosen = which if is_own else 1 - which
+            if chosen == which:
+                size = _add(columns, entries, size, pairs.number[e], 1.0)
+    for e in range(cuts.end_start[c], cuts.end_start[c + 1]):
+        side[cuts.end_record[e]] = UNKNOWN
+    return size
+
+
+@inlined
+def _list_set(
+    pairs: PairLists,
+    cuts: Cuts,
+    u: int,
+    inside: Bool,
+    columns: I32,
+    entries: Floats,
+    size: int,
+) -> int:
+    """List the entries of the sizes of one set; `inside` (n,) is False."""
+    m = len(pairs.first)
+    for e in range(cuts.set_start[u], cuts.set_start[u + 1]):
+        inside[cuts.member[e]] = True
+    for e in range(cuts.set_start[u], cuts.set_start[u + 1]):
+        i = cuts.member[e]
+        size = _add(columns, entries, size, m + i, -1.0)
+        for f in range(pairs.start[i], pairs.start[i + 1]):
+            if not inside[pairs.other[f]]:
+                size = _add(columns, entries, size, pairs.number[f], 1.0)
+    for e in range(cuts.set_start[u], cuts.set_start[u + 1]):
+        inside[cuts.member[e]] = False
+    return size
+
+
+@compiled
+def transpose_entries(
+    row_start: I64,
+    columns: I32,
+    entries: Floats,
+    column_start: I64,
+    rows: I32,
+    values: Floats,
+) -> None:
+    """Sort the entries of rows by column, and within a column by row."""
+    for e in range(len(columns)):
+        column_start[columns[e] + 1] += 1
+    for c in range(1, len(column_start)):
+        column_start[c] += column_start[c - 1]
+    place = column_start[:-1].copy()
+    for row in range(len(row_start) - 1):
+        for e in range(row_start[row], row_start[row + 1]):
+            at = place[columns[e]]
+            rows[at] = row
+            values[at] = entries[e]
+            place[columns[e]] = at + 1

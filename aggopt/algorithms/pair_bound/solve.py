@@ -1,0 +1,219 @@
+"""Bounds by the pair program: rounds within a budget, and the optimum of a model.
+
+A budget in seconds is converted into work, entries and distances that are visited, by
+the rate of a usual processor.  So a certificate is the same under any load.
+"""
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from aggopt.algorithms.pair_bound.program import CutPool, PairProgram, RoundEffort
+from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF, SECOND, Cuts
+from aggopt.core.deadline import Deadline
+from aggopt.core.validation import Floats
+from aggopt.errors import JobError
+from aggopt.models import pair_bound as model
+from aggopt.solvers.certificate import Answer, Status, is_gap_closed
+from aggopt.solvers.solver import Solver
+
+RATE = 2.5e8  # units of work in a second of a usual processor
+CALM = 10  # rounds without progress that end a search
+PROGRESS = 2e-5  # share of the bound that they raise it by, at most
+MET = 1e-9  # share of a known loss within which a bound proves it optimal
+
+
+@dataclass(frozen=True)
+class PairBound:
+    """A bound on the loss of every partition into groups of k or more.
+
+    Attributes
+    ----------
+    bound
+        The bound, in the unit of the squares of the records.
+    neighbour_bound
+        The neighbour bound: the same without steps and without cuts.
+    rounds
+        Number of rounds; 0 if the bound is the neighbour bound.
+    interrupted
+        Whether Ctrl-C ended the search.
+    """
+
+    bound: float
+    neighbour_bound: float
+    rounds: int
+    interrupted: bool = False
+
+
+def bound_partitions(
+    records: Floats,
+    k: int,
+    seconds: float,
+    *,
+    loss: float = inf,
+    progress: Callable[[float], None] | None = None,
+) -> PairBound:
+    """Return a bound on the loss of every partition into groups of k or more.
+
+    Parameters
+    ----------
+    records : (n, d)
+        On the scale of distances, within [-1, 1]; n of 2k or more.
+    k
+        Least size of a group, 2 or more.
+    seconds
+        Budget, in seconds of a usual processor.  It ends a search after a number of
+        steps that depends on the records only.
+    loss
+        Loss of a known partition: a bound that reaches it ends the search.
+    progress
+        Receives the share of the budget that is spent.
+
+    Returns
+    -------
+    PairBound
+        The largest bound proven.  Ctrl-C ends the search, and the bound so far counts;
+        it is raised if there is none yet.
+    """
+    program = PairProgram(records, k, effort=RoundEffort())
+    start = program.neighbour_bound
+    budget = seconds * RATE
+    history = [program.bound]
+    interrupted = False
+    try:
+        if start > 0 and program.work < budget:
+            program = _take_first_round(program)
+            history.append(program.bound)
+        while start > 0 and program.work < budget:
+            if program.bound >= loss * (1 - MET) or _is_calm(history):
+                break
+            program.separate()
+            program.list_missing()
+            program.improve()
+            program.certify()
+            history.append(program.bound)
+            if progress is not None:
+                progress(min(1.0, program.work / budget))
+    except KeyboardInterrupt:
+        interrupted = True
+    return PairBound(program.bound, start, len(history) - 1, interrupted)
+
+
+def _is_calm(history: list[float]) -> bool:
+    """Whether the last rounds have hardly raised the bound."""
+    return len(history) > CALM and history[-1] <= history[-1 - CALM] * (1 + PROGRESS)
+
+
+def _take_first_round(program: PairProgram) -> PairProgram:
+    """Return the program after a round, with the scale of steps that raises it more.
+
+    Scales of the records themselves are better if their distances differ much, and one
+    scale is better otherwise.
+    """
+    plain = copy(program)
+    plain.use_plain_scale()
+    for each in (program, plain):
+        each.w, each.x = each.w.copy(), each.x.copy()
+        each.y, each.pool = each.y.copy(), CutPool.empty()
+        each.improve()
+    best = plain if plain.listed_value > program.listed_value else program
+    best.work += plain.work if best is program else program.work
+    best.certify()
+    return best
+
+
+LIMIT = 60.0  # seconds for the data of a model, unless a limit is given
+FEASIBLE = 1e-6  # by how much a point may miss a constraint
+PRECISE = RoundEffort(restarts=4, length=50, triangles=20, together=1e-9)
+SIDES = {model.FIRST: FIRST, model.SECOND: SECOND, model.ITSELF: ITSELF}
+
+
+def run(
+    data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
+) -> Answer:
+    """Return the point and the bound of a model's data, whose cuts are given.
+
+    Triangles and caps enter when they are violated.
+
+    Raises
+    ------
+    JobError
+        An option other than `time_limit`.
+    """
+    if set(native) - {"time_limit"}:
+        raise JobError(
+            f"{solver.name} has no option {sorted(set(native) - {'time_limit'})[0]!r}.",
+            fix="it takes time_limit only, in seconds.",
+        )
+    clock = Deadline(native.get("time_limit", LIMIT))
+    if data.k == 1 or data.n < 2 * data.k or not data.costs.any():
+        labels = np.arange(data.n) // data.k if data.k == 1 else np.zeros(data.n, int)
+        at = model.point_of_groups(data, labels)
+        return Answer(at, Status.OPTIMAL, model.objective(data, at), solver.name, 0.0)
+    program = _state_program(data)
+    best_at: model.Point | None = None
+    best_value = inf
+    status = Status.LIMIT
+    while not clock.over:
+        program.improve()
+        program.certify()
+        at = _read_point(program, data)
+        value = model.objective(data, at)
+        if value < best_value and model.MODEL.violation(data, at) <= FEASIBLE:
+            best_value, best_at = value, at
+        if best_at is not None and is_gap_closed(best_value, program.bound):
+            status = Status.OPTIMAL
+            break
+        program.separate()
+        program.list_missing()
+    return Answer(best_at, status, program.bound, solver.name, clock.spent)
+
+
+def _state_program(data: model.Data) -> PairProgram:
+    """Return the program of a model's data, with all pairs listed."""
+    program = PairProgram(data.x, data.k, effort=PRECISE)
+    n = data.n
+    rank = np.argsort(program.order)
+    i, j = np.triu_indices(n, 1)
+    program.keys = i * n + j
+    program.w = np.zeros(len(i))
+    program.limits = np.full(n, inf)
+    cut, ends = data.cuts
+    every = np.arange(n)
+    is_other = (every != cut[:, :1]) & (every != cut[:, 1:])
+    ends = ends[:, program.order]
+    is_other = is_other[:, program.order]
+    inside = np.zeros((0, n), bool) if data.inside is None else data.inside
+    u, member = np.nonzero(inside[:, program.order])
+    sides = np.select([ends == side for side in SIDES], [*SIDES.values()])
+    program.is_fixed = True
+    program.pool.cuts = Cuts(
+        program.pool.cuts.caps,
+        program.pool.cuts.triangles,
+        rank[cut].astype(np.int32).reshape(-1, 2),
+        (is_other & (ends == model.ITSELF)).sum(axis=1).astype(np.int32),
+        np.concatenate([[0], np.cumsum(is_other.sum(axis=1))]),
+        np.nonzero(is_other)[1].astype(np.int32),
+        sides[is_other].astype(np.int32),
+        np.concatenate([[0], np.cumsum(np.bincount(u, minlength=len(inside)))]),
+        member.astype(np.int32),
+    )
+    program.pool.common = np.zeros(len(cut))
+    program.pool.sizes = np.zeros(len(inside))
+    program.build()
+    return program
+
+
+def _read_point(program: PairProgram, data: model.Data) -> model.Point:
+    """Return the point of the program, in the order of the model's records."""
+    i = program.order[program.keys // data.n]
+    j = program.order[program.keys % data.n]
+    w = np.zeros(len(data.costs))
+    w[data.number[i, j]] = program.w
+    x = np.empty(data.n)
+    x[program.order] = program.x
+    return model.Point(w, x)
