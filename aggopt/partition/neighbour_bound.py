@@ -1,14 +1,16 @@
 """Lower bounds on the loss of every partition into groups of at least k records."""
 
 from collections.abc import Iterator
-from math import fsum
+from math import fsum, inf
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.deadline import Progress, quote_limit, throttle
 from aggopt.core.record_weights import compute_sse
-from aggopt.core.validation import Floats, Labels, check_group_size
+from aggopt.core.validation import Floats, Labels, check_group_size, is_number
+from aggopt.errors import JobError, require_known
 from aggopt.partition.shared.scaling import (
     Weighing,
     rescale_squares,
@@ -135,6 +137,34 @@ def _compute_ratio(candidates: _Candidates, selected: Labels, taken: Floats) -> 
 
 MANY = 20_000  # records from which on the compiled tree is faster, on all cores
 ROUNDING = 1e-12  # share of the bound that rounding may have added
+BUDGETS = ("quick", "none")
+QUICK = 3.0  # seconds of "quick", at most
+QUICK_PAIR = 1e-4  # seconds of "quick" for each record and each other in its group
+
+
+def read_budget(bound: str | float, n: int, k: int) -> float:
+    """Return the seconds that a bound may take: of a usual processor, not of a clock.
+
+    Raises
+    ------
+    JobError
+        The bound is neither a number of seconds, from 0 up and finite, nor one of
+        BUDGETS (UnknownNameError).
+
+    Examples
+    --------
+    >>> read_budget("quick", 1000, 5), read_budget("none", 1000, 5)
+    (0.5, 0.0)
+    """
+    if isinstance(bound, str):
+        require_known("bound", bound, BUDGETS)
+        return min(QUICK, QUICK_PAIR * n * k) if bound == "quick" else 0.0
+    if not is_number(bound) or not 0 <= bound < inf:
+        raise JobError(
+            f"bound = {quote_limit(bound)}.",
+            fix='pass "quick", "none" or a number of seconds, from 0 up.',
+        )
+    return float(bound)
 
 
 def loss_bound(
@@ -143,12 +173,14 @@ def loss_bound(
     *,
     scale: str = "z",
     weights: npt.ArrayLike | None = None,
+    bound: str | float = "quick",
+    progress: Progress | None = None,
 ) -> float:
     """Return a lower bound on the loss of any partition into groups of k or more.
 
     Whatever the method, no partition of the records has a smaller sum of squares within
-    groups.  On usual tables the bound is some two thirds of the least loss; it takes
-    one search for nearest neighbours.
+    groups.  The bound is the largest that the pair program, `aggopt.models.pair_bound`,
+    proves within a budget.
 
     Parameters
     ----------
@@ -162,27 +194,38 @@ def loss_bound(
     weights : (n,), optional
         Sampling weights, above 0: the bound is of sum_i w_i |x_i - c|^2 with weighted
         means c, on the scale of the weights, and z-scores are by weighted moments.
+        The bound is then the neighbour bound, for any budget.
+    bound : "quick", "none" or seconds
+        The budget.  "none": the neighbour bound, some two thirds of the least loss;
+        "quick": up to three seconds, fewer for small tables; or a number of seconds
+        from 0 up.  Seconds of a usual processor are converted into steps: the bound
+        depends on the budget and not on the load.  It never falls if the budget rises.
+    progress : callable, optional
+        Progress callback: called with the share of the budget that is spent.
 
     Returns
     -------
     float
         A bound on the sum of squares within groups, over all records and attributes,
         0.0 or more.  With n < 2k all records form one group, and the bound is its loss.
+        After Ctrl-C, the largest bound so far.
 
     Raises
     ------
     InfeasibleInputError
         k exceeds n.
     JobError
-        k is below 1 or not a whole number; an unknown scale (UnknownNameError).
+        k is below 1 or not a whole number; bound is no budget; an unknown scale or
+        budget (UnknownNameError).
     TableError
         X is not a matrix of finite numbers; weights are not one number above 0 for
         each record, or span more than six orders of magnitude.
 
     Notes
     -----
-    Proof.  Let A_i(q) be the sum of the q smallest squared distances of record i from
-    other records.  The sum of squares of a group S of s records is
+    Proof of the neighbour bound.  Let A_i(q) be the sum of the q smallest squared
+    distances of record i from other records.  The sum of squares of a group S of s
+    records is
 
         (1 / 2s) sum_{i in S} sum_{j in S} |x_i - x_j|^2  >=  sum_{i in S} A_i(s-1)/2s,
 
@@ -212,8 +255,13 @@ def loss_bound(
     1.0
     """
     records, _ = scale_with_weights(X, scale, weights)
+    k = check_group_size(k, len(records))
     return compute_loss_bound(
-        records, check_group_size(k, len(records)), weights=weights
+        records,
+        k,
+        weights=weights,
+        seconds=read_budget(bound, len(records), k),
+        progress=throttle(progress),
     )
 
 
@@ -223,8 +271,14 @@ def compute_loss_bound(
     *,
     jobs: int | None = None,
     weights: npt.ArrayLike | None = None,
+    seconds: float = 0.0,
+    progress: Progress | None = None,
 ) -> float:
-    """Return `loss_bound` for records (n, d) that are already scaled."""
+    """Return the bound for records (n, d) that are already scaled for distances.
+
+    `seconds` is the budget of the pair program; without any, the bound is the neighbour
+    bound.
+    """
     weighing = Weighing.read(weights, len(records))
     if k == 1:
         return 0.0
@@ -233,6 +287,11 @@ def compute_loss_bound(
         bound = compute_sse(
             unit_records, np.zeros(len(unit_records), np.intp), weighing.values
         )
+    elif weighing.values is None and seconds > 0:
+        from aggopt.algorithms.pair_bound import bound_partitions  # imports numba
+
+        proven = bound_partitions(unit_records, k, seconds, progress=progress)
+        return rescale_squares(proven.bound, exponent) * weighing.unit
     elif weighing.values is None:
         bound = _sum_nearest_distances(unit_records, k, jobs) / (2 * k)
     else:

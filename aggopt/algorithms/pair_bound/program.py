@@ -26,7 +26,7 @@ MORE = 5
 # A multiplier of a degree is at most LIMIT times what the last of the list would allow
 # it alone.  So copies of a record, thousands perhaps, do not pay for all their pairs.
 LIMIT = 4.0
-LOCAL = (1e-3, 1e3)  # range of the scales of records
+LOCAL = (1e-3, 1e15)  # range of the scales of records: one may be far from all others
 LOCAL_WEIGHTS, PLAIN_WEIGHTS = (0.05, 20.0), (1e-3, 1e3)  # ranges of omega
 PORTION = 2e7  # entries between two moments at which Ctrl-C is raised
 IDLE = 1e-7  # a cut with a smaller multiplier is dropped
@@ -214,8 +214,8 @@ class PairProgram:
 
     def _measure_work(self, compared: int) -> float:
         """Return the work of comparing so many pairs of leaves."""
-        entries = boxes.LEAF**2 * self.records.shape[1]
-        return compared * entries / VECTOR
+        entries: int = compared * boxes.LEAF**2 * self.records.shape[1]
+        return entries / VECTOR
 
     def _iterate_leaves(self) -> Iterator[tuple[int, int]]:
         """Yield ranges of leaves that take a moment each."""

@@ -1,0 +1,116 @@
+"""The bound of the pair program: below every partition, and near the best."""
+
+import numpy as np
+import pytest
+from partition.weighted import all_partitions
+
+from aggopt.core.record_weights import compute_sse
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.partition import local_search, loss_bound, mdav
+
+RNG = np.random.default_rng(2)
+X = RNG.normal(size=(240, 3)) + 4 * RNG.integers(0, 3, size=(240, 1))
+
+
+def bound_in_units(x, k, seconds):
+    return loss_bound(x, k, scale="none", bound=seconds)
+
+
+def test_no_partition_of_small_tables_goes_below():
+    rng = np.random.default_rng(7)
+    shares = []
+    for number in range(60):
+        k = int(rng.integers(2, 4))
+        n = int(rng.integers(2 * k, 10))
+        x = rng.normal(size=(n, int(rng.integers(1, 4)))).round(rng.integers(0, 3))
+        if number % 4 == 0:
+            x[1:3] = x[0]
+        if number % 9 == 0:
+            x[-1] *= 1e6
+        best = min(compute_sse(x, labels) for labels in all_partitions(n, k))
+        bound = bound_in_units(x, k, 0.05)
+        assert bound <= best * (1 + 1e-15)
+        assert bound >= bound_in_units(x, k, "none") * (1 - 1e-11)
+        shares.append(bound / best if best else 1.0)
+    assert np.median(shares) > 0.99
+    assert min(shares) > 0.7
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_more_seconds_prove_more_and_the_same_ones_the_same(k):
+    budgets = [0.0, 1e-4, 0.02, 0.1, 0.3]
+    bounds = [bound_in_units(X, k, seconds) for seconds in budgets]
+    assert sorted(bounds) == bounds
+    assert bounds[0] == bound_in_units(X, k, "none")
+    assert bounds[-1] == bound_in_units(X, k, 0.3)
+    assert bounds[0] < bounds[2] < bounds[-1]
+    quick = bound_in_units(X, k, "quick")
+    groups = local_search(X, k, scale="none")
+    assert bounds[2] <= quick <= groups.loss
+    assert quick > 0.9 * groups.loss
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-160, 1e12, 1e150])
+def test_the_unit_changes_nothing(unit):
+    power = 2.0 ** np.round(np.log2(unit))
+    assert bound_in_units(power * X, 5, 0.05) == power**2 * bound_in_units(X, 5, 0.05)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.ones((50, 2)),
+        np.repeat(X[:9], 400, axis=0),
+        np.repeat(X[:20], 2, axis=0),
+        np.column_stack([np.arange(100) % 3, np.zeros(100)]),
+        np.vstack([X, 1e9 * X[:1]]),
+        np.vstack([1e-9 * X, X[:2]]),
+        X[:7],
+        X[:, :1],
+        np.tile(X, (1, 20)),
+    ],
+    ids=[
+        "one record",
+        "thousands of copies",
+        "copies of two",
+        "equal coordinates",
+        "a far record",
+        "two far records",
+        "fewer than 2k",
+        "one attribute",
+        "many attributes",
+    ],
+)
+def test_edges(rows):
+    k = 4
+    bound = bound_in_units(rows, k, 0.1)
+    loss = compute_sse(rows, mdav(rows, k, scale="none").labels)
+    assert bound_in_units(rows, k, "none") * (1 - 1e-11) <= bound
+    assert 0 <= bound <= loss * (1 + 1e-12)
+
+
+def test_weights_have_the_neighbour_bound():
+    weights = np.exp(RNG.normal(size=len(X)))
+    quick = loss_bound(X, 3, weights=weights)
+    assert quick == loss_bound(X, 3, weights=weights, bound="none")
+
+
+def test_progress_rises_to_1_and_an_interrupt_leaves_a_bound():
+    shares = []
+    loss_bound(X, 3, bound=0.05, progress=shares.append)
+    assert sorted(shares) == shares
+    assert shares[-1] <= 1.0
+
+    def interrupt(share):
+        raise KeyboardInterrupt
+
+    part = loss_bound(X, 3, bound=0.2, progress=interrupt)
+    assert loss_bound(X, 3, bound="none") < part <= loss_bound(X, 3, bound=0.2)
+
+
+@pytest.mark.parametrize("bound", [-1, np.nan, np.inf, True, None, [1]])
+def test_other_budgets_are_refused(bound):
+    with pytest.raises(JobError, match='pass "quick", "none" or a number of seconds'):
+        loss_bound(X, 3, bound=bound)
+    with pytest.raises(UnknownNameError, match="did you mean 'quick'"):
+        loss_bound(X, 3, bound="quic")
