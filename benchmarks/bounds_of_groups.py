@@ -1,0 +1,135 @@
+"""Bounds on the loss of all partitions: the share of the best known loss, by seconds.
+
+Run:  AGGOPT_DATA=folder python benchmarks/bounds_of_groups.py [reference small large]
+
+Each row: what the neighbour bound proves, and what the pair program proves after the
+budget of the row; the processor seconds that it took in one thread, without compiling
+and without the scaling; and the aim.  Losses are the least that are known: of
+`optimal` and long local searches for the reference tables, of `local_search` for the
+others, with effort "fast" for the large ones.  A better partition would raise a share.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from _reference import tables
+
+from aggopt.partition import local_search, loss_bound
+
+# Information loss, the share of SST, of the best partitions known
+BEST = {
+    ("Tarragona", 3): 0.14467345,
+    ("Tarragona", 5): 0.20149767,
+    ("Tarragona", 10): 0.301103,
+    ("Census", 3): 0.04667936,
+    ("Census", 5): 0.07241019,
+    ("Census", 10): 0.113800,
+    ("EIA", 3): 0.00348903,
+    ("EIA", 5): 0.00729835,
+    ("EIA", 10): 0.01932895,
+}
+# SSE of local_search(effort="fast") on `make_clusters`, which takes minutes
+FAST = {
+    (20_000, 3): 3836.6189696755755,
+    (20_000, 10): 7861.550139670643,
+    (100_000, 3): 13790.819311380275,
+}
+
+
+class Cell(NamedTuple):
+    """A table, k, a budget in seconds, the loss that is known, and the aim."""
+
+    name: str
+    records: np.ndarray
+    k: int
+    seconds: float
+    loss: float
+    aim: float
+
+
+def standardise(records: np.ndarray) -> np.ndarray:
+    return np.asarray((records - records.mean(axis=0)) / records.std(axis=0))
+
+
+def make_clusters(n: int) -> np.ndarray:
+    """Return n records of ten clusters in ten dimensions."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(10, 10))
+    return standardise(centres[rng.integers(0, 10, n)] * 3 + rng.normal(size=(n, 10)))
+
+
+def list_reference() -> Iterator[Cell]:
+    """Yield k = 10, where column generation proves least."""
+    for name, seconds, aim in (
+        ("Tarragona", 10, 0.99),
+        ("Census", 20, 0.96),
+        ("EIA", 60, 0.92),
+    ):
+        records = standardise(tables()[name])
+        yield Cell(name, records, 10, seconds, BEST[name, 10] * records.size, aim)
+
+
+def list_small() -> Iterator[Cell]:
+    """Yield every table of up to some thousand records."""
+    from sklearn.datasets import load_diabetes
+
+    patients = standardise(load_diabetes(scaled=False).data[:, :4])
+    for k in (3, 5, 10):
+        for name in ("Tarragona", "Census"):
+            records = standardise(tables()[name])
+            yield Cell(name, records, k, 3, BEST[name, k] * records.size, 0.94)
+        loss = local_search(patients, k, scale="none").loss
+        yield Cell("patients", patients, k, 3, loss, 0.94)
+    for k, aim in ((3, 0.94), (5, 0.95), (10, 0.90)):
+        records = standardise(tables()["EIA"])
+        yield Cell("EIA", records, k, 10, BEST["EIA", k] * records.size, aim)
+
+
+def list_large() -> Iterator[Cell]:
+    """Yield the tables that are made."""
+    for n, k, seconds, aim in (
+        (20_000, 3, 5, 0.91),
+        (20_000, 10, 10, 0.80),
+        (100_000, 3, 30, 0.88),
+    ):
+        yield Cell(f"{n} made", make_clusters(n), k, seconds, FAST[n, k], aim)
+
+
+PARTS = {"reference": list_reference, "small": list_small, "large": list_large}
+
+
+def measure(cell: Cell) -> tuple[float, float, float]:
+    """Return the shares of the neighbour bound and of the bound, and the seconds."""
+    shares = []
+    for bound in ("none", float(cell.seconds)):
+        start = time.process_time()
+        proven = loss_bound(cell.records, cell.k, scale="none", bound=bound)
+        shares.append(proven / cell.loss)
+        spent = time.process_time() - start
+    return shares[0], shares[1], spent
+
+
+def main() -> None:
+    compile_records = make_clusters(300)
+    loss_bound(compile_records, 10, bound=0.1)
+    loss_bound(np.repeat(compile_records, 100, axis=0), 3, bound="none")
+    names = sys.argv[1:] or [*PARTS]
+    print(
+        f"{'table':<12}{'k':>4}{'budget':>8}{'seconds':>9}"
+        f"{'neighbours':>12}{'pairs':>8}{'aim':>6}"
+    )
+    for name in names:
+        for cell in PARTS[name]():
+            neighbours, pairs, spent = measure(cell)
+            print(
+                f"{cell.name:<12}{cell.k:>4}{cell.seconds:>8.0f}{spent:>9.1f}"
+                f"{neighbours:>12.1%}{pairs:>8.1%}{cell.aim:>6.0%}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
