@@ -194,7 +194,6 @@ def loss_bound(
     weights : (n,), optional
         Sampling weights, above 0: the bound is of sum_i w_i |x_i - c|^2 with weighted
         means c, on the scale of the weights, and z-scores are by weighted moments.
-        The bound is then the neighbour bound, for any budget.
     bound : "quick", "none" or seconds
         The budget.  "none": the neighbour bound, some two thirds of the least loss;
         "quick": up to three seconds, fewer for small tables; or a number of seconds
@@ -287,16 +286,21 @@ def compute_loss_bound(
         bound = compute_sse(
             unit_records, np.zeros(len(unit_records), np.intp), weighing.values
         )
-    elif weighing.values is None and seconds > 0:
-        from aggopt.algorithms.pair_bound import bound_partitions  # imports numba
-
-        proven = bound_partitions(unit_records, k, seconds, progress=progress)
-        return rescale_squares(proven.bound, exponent) * weighing.unit
-    elif weighing.values is None:
+    elif weighing.values is None and not seconds:
         bound = _sum_nearest_distances(unit_records, k, jobs) / (2 * k)
+    elif weighing.values is None:
+        bound = 0.0
     else:
         bound = compute_weighted_bound(unit_records, k, weighing.values)
-    return rescale_squares(bound * (1 - ROUNDING), exponent) * weighing.unit
+    bound *= 1 - ROUNDING
+    if seconds and len(records) >= 2 * k:
+        from aggopt.algorithms.pair_bound import bound_partitions  # imports numba
+
+        by_pairs = bound_partitions(
+            unit_records, k, seconds, weights=weighing.values, progress=progress
+        )
+        bound = max(bound, by_pairs.bound)
+    return rescale_squares(bound, exponent) * weighing.unit
 
 
 def _sum_nearest_distances(records: Floats, k: int, jobs: int | None) -> float:

@@ -89,10 +89,34 @@ def test_edges(rows):
     assert 0 <= bound <= loss * (1 + 1e-12)
 
 
-def test_weights_have_the_neighbour_bound():
-    weights = np.exp(RNG.normal(size=len(X)))
-    quick = loss_bound(X, 3, weights=weights)
-    assert quick == loss_bound(X, 3, weights=weights, bound="none")
+def test_no_partition_of_weighted_records_goes_below():
+    rng = np.random.default_rng(8)
+    shares = []
+    for number in range(40):
+        k = int(rng.integers(2, 4))
+        n = int(rng.integers(2 * k, 9))
+        x = rng.normal(size=(n, 2)).round(1)
+        weights = np.exp(rng.normal(size=n) * rng.choice([0.1, 1.0, 2.0]))
+        if number % 3 == 0:
+            weights = 1.0 + np.arange(n) % 2  # two weights, many of each
+        best = min(compute_sse(x, labels, weights) for labels in all_partitions(n, k))
+        bound = loss_bound(x, k, scale="none", weights=weights, bound=0.05)
+        assert bound <= best * (1 + 1e-15)
+        neighbours = loss_bound(x, k, scale="none", weights=weights, bound="none")
+        assert bound >= neighbours
+        shares.append(bound / best if best else 1.0)
+    assert np.median(shares) > 0.98
+
+
+def test_a_record_of_weight_2_is_two_records_in_a_group():
+    weights = 1.0 + (np.arange(len(X)) % 4 == 0)
+    bound = loss_bound(X, 5, weights=weights, scale="none", bound=0.2)
+    labels = local_search(X, 5, weights=weights, scale="none").labels
+    twice = compute_sse(
+        np.repeat(X, weights.astype(int), axis=0),
+        np.repeat(labels, weights.astype(int)),
+    )
+    assert 0.85 * twice < bound <= twice
 
 
 def test_progress_rises_to_1_and_an_interrupt_leaves_a_bound():

@@ -69,10 +69,10 @@ def test_no_partition_goes_below_the_bound(seed, size):
 def test_beyond_some_records_the_bound_is_of_the_nearest_and_no_higher(
     nearest, monkeypatch
 ):
-    free = loss_bound(X, 2, weights=W**2)
+    free = loss_bound(X, 2, weights=W**2, bound="none")
     monkeypatch.setattr(neighbour_bound, "EXACT", 0)
     monkeypatch.setattr(neighbour_bound, "NEAREST", nearest)
-    few = loss_bound(X, 2, weights=W**2)
+    few = loss_bound(X, 2, weights=W**2, bound="none")
     assert 0.5 * free < few <= free * (1 + 1e-12)
     assert (few == pytest.approx(free)) == (nearest == 39)
 
@@ -89,7 +89,8 @@ def test_the_bound_is_the_least_ratio_over_others_of_each_record():
                 own = weights[others]
                 ratios.append(own @ apart[i, others] / (weights[i] + own.sum()))
         total += weights[i] * min(ratios) / 2
-    assert loss_bound(records, 3, scale="none", weights=weights) == pytest.approx(total)
+    bound = loss_bound(records, 3, scale="none", weights=weights, bound="none")
+    assert bound == pytest.approx(total)
 
 
 def test_one_group_is_its_own_bound():

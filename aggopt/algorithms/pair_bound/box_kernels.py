@@ -261,36 +261,57 @@ def _insert(first: int, i: int, block: Floats, near: I32, distances: Floats) -> 
             near[i, at] = first + j
 
 
+class Reaches(NamedTuple):
+    """How near a pair must be: |x_i - x_j|^2 < y_i + y_j + p_i q_j + p_j q_i.
+
+    Attributes
+    ----------
+    y, p, q
+        Numbers of the records (n,), or the greatest of each node (nodes,).
+    """
+
+    y: Floats
+    p: Floats
+    q: Floats
+
+
+@inlined
+def _reach(one: Reaches, i: int, other: Reaches, j: int) -> float:
+    """Return how near a pair must be, of records or nodes, and what rounding takes."""
+    reach = one.y[i] + other.y[j] + one.p[i] * other.q[j] + other.p[j] * one.q[i]
+    return float(reach * (1.0 + WIDER))
+
+
 @compiled
-def raise_tops(boxes: Boxes, reaches: Floats, tops: Floats) -> None:
-    """Set tops (nodes,) to the greatest reach (n,) of a record in each node."""
-    n = len(reaches)
+def raise_tops(boxes: Boxes, values: Floats, tops: Floats) -> None:
+    """Set tops (nodes,) to the greatest value (n,) of a record in each node."""
+    n = len(values)
     for node in range(len(tops) - 1, -1, -1):
         child = boxes.child[node]
         if child >= 0:
             tops[node] = max(tops[child], tops[child + 1])
         else:
             leaf = boxes.begin[node]
-            tops[node] = reaches[leaf * LEAF : min((leaf + 1) * LEAF, n)].max()
+            tops[node] = values[leaf * LEAF : min((leaf + 1) * LEAF, n)].max()
 
 
 @compiled
 def find_pairs_in_range(
     boxes: Boxes,
-    reaches: Floats,
-    tops: Floats,
+    reaches: Reaches,
+    tops: Reaches,
     start: int,
     stop: int,
     first: I32,
     second: I32,
     counts: Labels,
 ) -> None:
-    """List the pairs with |x_i - x_j|^2 < reach_i + reach_j, i < j, i in some leaves.
+    """List the pairs within their reach, i < j, i in some leaves.
 
     counts (2,) receives the number of pairs, of which `first` and `second` hold those
     for which there is room, and the number of leaves that were compared.
     """
-    n = len(reaches)
+    n = len(reaches.y)
     waiting = np.empty(DEEP, np.int64)
     block = np.empty(LEAF)
     total = 0
@@ -304,7 +325,7 @@ def find_pairs_in_range(
         while size > 0:
             size -= 1
             node = waiting[size]
-            reach = (tops[own_node] + tops[node]) * (1.0 + WIDER)
+            reach = _reach(tops, own_node, tops, node)
             if boxes.end[node] <= leaf or _measure_gap(boxes, own_node, node) >= reach:
                 continue
             child = boxes.child[node]
@@ -316,12 +337,12 @@ def find_pairs_in_range(
             compared += 1
             c = boxes.begin[node] * LEAF
             for i in range(a, b):
-                reach = (reaches[i] + tops[node]) * (1.0 + WIDER)
+                reach = _reach(reaches, i, tops, node)
                 if _measure_distance(boxes, i, node) >= reach:
                     continue
                 _measure_block(boxes, i, boxes.begin[node], block)
                 for j in range(max(c, i + 1), min(c + LEAF, n)):
-                    if block[j - c] < (reaches[i] + reaches[j]) * (1.0 + WIDER):
+                    if block[j - c] < _reach(reaches, i, reaches, j):
                         if total < len(first):
                             first[total] = i
                             second[total] = j

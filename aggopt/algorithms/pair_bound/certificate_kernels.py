@@ -63,12 +63,12 @@ def add_listed(
         if record < 0:
             i = matrix.first[column]
             j = matrix.second[column]
-            taken = y[i] + y[j]
+            taken = matrix.masses[j] * y[i] + matrix.masses[i] * y[j]
             reduced = matrix.costs[column] - taken
             size = matrix.costs[column] + taken
         else:
-            reduced = -y[record]
-            size = y[record]
+            size = matrix.masses[record] * y[record]
+            reduced = -size
         for e in range(matrix.start[column], matrix.start[column + 1]):
             part = matrix.entries[e] * cuts[matrix.rows[e]]
             reduced -= part
@@ -95,6 +95,8 @@ class Charges(NamedTuple):
         Sets that have each record as a member.
     common, sizes
         Multipliers of both families.
+    counts : (n,)
+        Multipliers of the counts, which every pair of a record has.
     """
 
     cut_start: I64
@@ -103,6 +105,7 @@ class Charges(NamedTuple):
     sets: I32
     common: Floats
     sizes: Floats
+    counts: Floats
 
 
 @compiled
@@ -127,9 +130,10 @@ def add_unlisted(
             continue
         i = first[e]
         j = second[e]
-        cost = measure(records, i, j) * unit
-        taken, terms = _charge(records, cuts, charges, i, j)
-        taken += y[i] + y[j]
+        masses = matrix.masses
+        cost = measure(records, i, j) * unit * (masses[i] * masses[j])
+        taken, terms = _charge(records, masses, cuts, charges, i, j)
+        taken += masses[j] * y[i] + masses[i] * y[j]
         terms += attributes + MORE
         reduced = cost - taken - (ROUNDING * terms * (cost + taken) + TINY)
         if reduced < 0.0:
@@ -139,11 +143,11 @@ def add_unlisted(
 
 @inlined
 def _charge(
-    records: Floats, cuts: Cuts, charges: Charges, i: int, j: int
+    records: Floats, masses: Floats, cuts: Cuts, charges: Charges, i: int, j: int
 ) -> tuple[float, int]:
     """Return what cuts take off a pair that is no cut's own, and how many do."""
-    taken = 0.0
-    terms = 0
+    taken = charges.counts[i] + charges.counts[j]
+    terms = 4
     for which in range(2):
         end = i if which == 0 else j
         record = j if which == 0 else i
@@ -159,7 +163,7 @@ def _charge(
                 cuts.member, cuts.set_start[u], cuts.set_start[u + 1], record
             )
             if at < 0:
-                taken += charges.sizes[u]
+                taken += masses[end] * charges.sizes[u]
                 terms += 1
     return taken, terms
 

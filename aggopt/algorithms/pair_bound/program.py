@@ -34,6 +34,7 @@ VECTOR = 8  # distances that are computed in the time of one entry
 STILL = 1e-20  # square of a movement that is none
 FIRST_VIOLATION = 0.02  # of cuts that enter; halved when none is left
 NEIGHBOUR_ROUNDING = 1e-12  # share of the neighbour bound that rounding may have added
+SIZE_ROUNDING = 1e-12  # share that sums of weights may be off by
 LEAST_POWER = -960  # of the scale: its inverse does not overflow
 
 
@@ -62,17 +63,19 @@ class CutPool:
     """Cuts with their multipliers, one array a family."""
 
     cuts: rows.Cuts
+    counts: Floats
     caps: Floats
     triangles: Floats
     common: Floats
     sizes: Floats
 
     @classmethod
-    def empty(cls) -> "CutPool":
-        """Return no cuts."""
+    def start(cls, counted: I32) -> "CutPool":
+        """Return the cuts of the start: counts of some records, without multipliers."""
         none = np.zeros(0, np.int32)
         zero = np.zeros(1, np.int64)
         cuts = rows.Cuts(
+            counted,
             np.zeros((0, 2), np.int32),
             np.zeros((0, 3), np.int32),
             np.zeros((0, 2), np.int32),
@@ -83,18 +86,21 @@ class CutPool:
             zero,
             none,
         )
-        return cls(cuts, *(np.zeros(0) for _ in range(4)))
+        return cls(cuts, np.zeros(len(counted)), *(np.zeros(0) for _ in range(4)))
 
     @property
     def multipliers(self) -> Floats:
         """Multipliers of all cuts, in the order of the rows."""
-        return np.concatenate([self.caps, self.triangles, self.common, self.sizes])
+        return np.concatenate(
+            [self.counts, self.caps, self.triangles, self.common, self.sizes]
+        )
 
     @property
     def apexes(self) -> I32:
         """A record of each cut, for its scale."""
         return np.concatenate(
             [
+                self.cuts.counted,
                 self.cuts.caps[:, 0],
                 self.cuts.triangles[:, 0],
                 self.cuts.ends[:, 0],
@@ -105,14 +111,15 @@ class CutPool:
     def sides(self, k: int) -> Floats:
         """Sides of all cuts."""
         groups = np.diff(self.cuts.set_start) // k
-        zeros = np.zeros(len(self.caps) + len(self.triangles) + len(self.common))
+        zeros = np.zeros(len(self.multipliers) - len(groups))
         return np.concatenate([zeros, -k * groups.astype(np.float64)])
 
     def set_multipliers(self, values: Floats) -> None:
         """Set the multipliers of all cuts."""
-        sizes = [len(self.caps), len(self.triangles), len(self.common)]
-        parts = np.split(values, np.cumsum(sizes))
-        self.caps, self.triangles, self.common, self.sizes = (p.copy() for p in parts)
+        families = self.counts, self.caps, self.triangles, self.common
+        parts = np.split(values, np.cumsum([len(family) for family in families]))
+        self.counts, self.caps, *others = (part.copy() for part in parts)
+        self.triangles, self.common, self.sizes = others
 
     def drop_idle(self, *, is_fixed: bool) -> None:
         """Drop cuts with multiplier 0; only caps and triangles if `is_fixed`."""
@@ -123,6 +130,7 @@ class CutPool:
         end_start, ends = _take_lists(cuts.end_start, c)
         set_start, members = _take_lists(cuts.set_start, u)
         self.cuts = rows.Cuts(
+            cuts.counted,
             cuts.caps[p],
             cuts.triangles[t],
             cuts.ends[c],
@@ -151,8 +159,12 @@ class PairProgram:
     ----------
     order : (n,)
         The records in the order of the program's own.
+    masses : (n,)
+        Weights of the records, of mean 1; 1 without weights.
     neighbour_bound
-        The neighbour bound, which is below the value of the start.
+        The neighbour bound, which is below the value of the start; 0 with weights.
+    loses
+        Whether any partition loses: not if each record has k - 1 copies.
     bound
         Largest bound proven so far, in the unit of the squares of the records.
     work
@@ -162,7 +174,14 @@ class PairProgram:
         Whether the cuts of common neighbours and the sets are given.
     """
 
-    def __init__(self, records: Floats, k: int, *, effort: RoundEffort) -> None:
+    def __init__(
+        self,
+        records: Floats,
+        k: int,
+        *,
+        effort: RoundEffort,
+        weights: Floats | None = None,
+    ) -> None:
         n = len(records)
         self.n = n
         self.k = k
@@ -171,27 +190,34 @@ class PairProgram:
         self.is_fixed = False
         self.order, self.boxes = boxes.build_boxes(records)
         self.records = self.boxes.records
-        count = min(max(LISTED if n <= MANY else 0, k + MORE), n - 1)
+        self.masses = np.ones(n) if weights is None else weights[self.order]
+        count = k + MORE if weights is None else 2 * k + MORE
+        count = min(max(LISTED if n <= MANY else 0, count), n - 1)
         near, distances = self._find_nearest(count)
         nearest = distances[:, k - 2]
-        self.neighbour_bound = float(distances[:, : k - 1].sum()) / (2 * k)
+        self.neighbour_bound = 0.0
+        if weights is None:
+            self.neighbour_bound = float(distances[:, : k - 1].sum()) / (2 * k)
         self.bound = self.neighbour_bound * (1 - NEIGHBOUR_ROUNDING)
         positive = nearest[nearest > 0]
-        typical = float(np.median(positive)) / k if len(positive) else 1.0
+        self.loses = len(positive) > 0
+        typical = float(np.median(positive)) / k if self.loses else 1.0
         self.scale = 2.0 ** max(round(log2(typical)), LEAST_POWER)  # a power is exact
         self.unit = 1.0 / (k * self.scale)
-        self.scales = np.clip(nearest * self.unit, *LOCAL)
+        self.scales = np.clip(nearest * self.unit, *LOCAL) * self.masses
         self.weights = LOCAL_WEIGHTS
         self.omega = 1.0
-        self.y = 0.5 * nearest * self.unit
-        self.limits = 0.5 * LIMIT * distances[:, -1] * self.unit
-        self.x = np.ones(n)
-        self.low = np.full(n, k / (2 * k - 1))
-        self.high = np.ones(n)
+        self.y = 0.5 * nearest * self.unit * self.masses
+        self.limits = 0.5 * LIMIT * distances[:, -1] * self.unit * self.masses
+        self.low, self.high = np.full(n, k / (2 * k - 1)), np.ones(n)
+        if weights is not None:
+            self.low, self.high = _bound_sizes(self.masses, k)
+        self.x = self.high.copy()
         self.keys = self._make_keys(np.repeat(np.arange(n), count), near)
         self.w = np.zeros(len(self.keys))
         self.missing = self.keys[:0]
-        self.pool = CutPool.empty()
+        counted = 0 if weights is None else n
+        self.pool = CutPool.start(np.arange(counted, dtype=np.int32))
         self.least = FIRST_VIOLATION
         self.build()
 
@@ -228,12 +254,12 @@ class PairProgram:
         """List the entries of all rows in the listed pairs."""
         self.pairs = rows.link_pairs(self.keys, self.n)
         costs = np.empty(len(self.keys))
-        rows.measure_pairs(self.records, self.pairs, self.unit, costs)
+        rows.measure_pairs(self.records, self.masses, self.pairs, self.unit, costs)
         cuts = self.pool.cuts
         sides = self.pool.sides(self.k)
         row_start = np.zeros(len(sides) + 1, np.int64)
         columns, entries = np.empty(0, np.int32), np.empty(0)
-        source = self.records, self.pairs, cuts, self.k, row_start
+        source = self.records, self.masses, self.pairs, cuts, self.k, row_start
         size = rows.list_entries(*source, columns, entries)
         columns, entries = np.empty(size, np.int32), np.empty(size)
         rows.list_entries(*source, columns, entries)
@@ -251,6 +277,7 @@ class PairProgram:
             self.low,
             self.high,
             self.limits,
+            self.masses,
         )
         self.work += 10 * size
 
@@ -317,9 +344,10 @@ class PairProgram:
         sums = certificate.make_sums()
         certificate.add_listed(self.matrix, self.y, cut_multipliers, attributes, sums)
         charges = self._make_charges()
-        tops = np.empty(len(self.boxes.begin))
-        reaches = self._measure_reaches(charges) / self.unit
-        boxes.raise_tops(self.boxes, reaches, tops)
+        reaches = self._measure_reaches(charges)
+        tops = boxes.Reaches(*(np.empty(len(self.boxes.begin)) for _ in reaches))
+        for values, top in zip(reaches, tops, strict=True):
+            boxes.raise_tops(self.boxes, values, top)
         terms = len(self.keys) + 2 * self.n + len(cut_multipliers)
         missing: list[I64] = []
         for start, stop in self._iterate_leaves():
@@ -348,16 +376,19 @@ class PairProgram:
         self.bound = max(self.bound, value)
         return value
 
-    def _measure_reaches(self, charges: certificate.Charges) -> Floats:
-        """Return the most that multipliers take off a pair, for each of its records."""
-        taken = np.zeros(self.n)
+    def _measure_reaches(self, charges: certificate.Charges) -> boxes.Reaches:
+        """Return how near a pair must be so that multipliers may exceed its cost."""
+        taken = []
         for values, start, of in (
             (charges.common, charges.cut_start, charges.cut),
             (charges.sizes, charges.set_start, charges.sets),
         ):
             owner = np.repeat(np.arange(self.n), np.diff(start))
-            taken += np.bincount(owner, values[of], self.n)
-        return self.y + taken
+            taken.append(np.bincount(owner, values[of], self.n))
+        shares = (taken[0] + charges.counts) / self.masses + taken[1]
+        return boxes.Reaches(
+            self.y / self.masses / self.unit, shares / self.unit, 1.0 / self.masses
+        )
 
     def _make_charges(self) -> certificate.Charges:
         """Return the cuts with a multiplier by record."""
@@ -368,12 +399,14 @@ class PairProgram:
         of = np.repeat(np.arange(len(self.pool.sizes)), np.diff(cuts.set_start))
         is_live = self.pool.sizes[of] > 0
         set_start, sets = _sort_by_record(cuts.member[is_live], of[is_live], self.n)
+        counts = np.zeros(self.n)
+        counts[cuts.counted] = self.pool.counts
         return certificate.Charges(
-            cut_start, cut, set_start, sets, self.pool.common, self.pool.sizes
+            cut_start, cut, set_start, sets, self.pool.common, self.pool.sizes, counts
         )
 
     def _find_pairs(
-        self, reaches: Floats, tops: Floats, start: int, stop: int
+        self, reaches: boxes.Reaches, tops: boxes.Reaches, start: int, stop: int
     ) -> tuple[I32, I32]:
         """Return the pairs in the range of some leaves that multipliers may exceed."""
         counts = np.zeros(2, np.intp)
@@ -479,7 +512,16 @@ class PairProgram:
         excess = np.zeros(self.n)
         codes = np.zeros(self.n, np.uint64)
         separation.grow_sets(
-            support, weights, self.x, self.k, self.least, members, sizes, excess, codes
+            support,
+            weights,
+            self.x,
+            self.masses,
+            self.k,
+            self.least,
+            members,
+            sizes,
+            excess,
+            codes,
         )
         some = np.flatnonzero(sizes)
         some = some[np.unique(codes[some], return_index=True)[1]]
@@ -502,6 +544,24 @@ class PairProgram:
         self.keys = keys
         self.w = w
         self.build()
+
+
+def _bound_sizes(masses: Floats, k: int) -> tuple[Floats, Floats]:
+    """Return the least and the greatest k / W of a group of weight W with each record.
+
+    A group has k to 2k - 1 records: the others are at best the lightest, or heaviest.
+    """
+
+    def add_lightest(values: Floats, count: int) -> Floats:
+        ascending = np.sort(values)
+        among = values <= ascending[count - 1]
+        total = ascending[:count].sum()
+        return np.asarray(np.where(among, total + ascending[count] - values, total))
+
+    others = min(2 * k - 2, len(masses) - 1)
+    lightest = masses + add_lightest(masses, k - 1)
+    heaviest = masses - add_lightest(-masses, others)
+    return k / heaviest * (1 - SIZE_ROUNDING), k / lightest * (1 + SIZE_ROUNDING)
 
 
 def _sort_by_record(records: I32 | Labels, of: Labels, n: int) -> tuple[I64, I32]:

@@ -42,6 +42,9 @@ class Cuts(NamedTuple):
 
     Attributes
     ----------
+    counted : (q,)
+        Records whose others must be k - 1 or more: sum_j w_ij >= (k - 1) x_i.  All
+        records if they have weights, none otherwise, as degrees count then.
     caps : (p, 2)
         x_i >= w_ij.
     triangles : (t, 3)
@@ -55,6 +58,7 @@ class Cuts(NamedTuple):
         The sets of sizes, their members ascending.
     """
 
+    counted: I32
     caps: I32
     triangles: I32
     ends: I32
@@ -126,11 +130,13 @@ def mark_listed(pairs: PairLists, first: I32, second: I32, listed: I32) -> None:
 
 @compiled
 def measure_pairs(
-    records: Floats, pairs: PairLists, unit: float, costs: Floats
+    records: Floats, masses: Floats, pairs: PairLists, unit: float, costs: Floats
 ) -> None:
-    """Set costs (m,) to the squared distances of the pairs times a unit."""
+    """Set costs (m,) to squared distances times both weights and a unit."""
     for p in range(len(costs)):
-        costs[p] = measure(records, pairs.first[p], pairs.second[p]) * unit
+        i = pairs.first[p]
+        j = pairs.second[p]
+        costs[p] = measure(records, i, j) * unit * (masses[i] * masses[j])
 
 
 @inlined
@@ -147,6 +153,7 @@ def represents(records: Floats, cuts: Cuts, c: int, other: int) -> int:
 @compiled
 def list_entries(
     records: Floats,
+    masses: Floats,
     pairs: PairLists,
     cuts: Cuts,
     k: int,
@@ -162,6 +169,12 @@ def list_entries(
     m = len(pairs.first)
     size = 0
     row = 0
+    for i in cuts.counted:
+        size = _add(columns, entries, size, m + i, 1.0 - k)
+        for e in range(pairs.start[i], pairs.start[i + 1]):
+            size = _add(columns, entries, size, pairs.number[e], 1.0)
+        row += 1
+        row_start[row] = size
     for e in range(len(cuts.caps)):
         i = cuts.caps[e, 0]
         size = _add(columns, entries, size, m + i, 1.0)
@@ -185,7 +198,7 @@ def list_entries(
         row_start[row] = size
     inside = np.zeros(n, np.bool_)
     for u in range(len(cuts.set_start) - 1):
-        size = _list_set(pairs, cuts, u, inside, columns, entries, size)
+        size = _list_set(masses, pairs, cuts, u, inside, columns, entries, size)
         row += 1
         row_start[row] = size
     return size
@@ -240,6 +253,7 @@ def _list_common(
 
 @inlined
 def _list_set(
+    masses: Floats,
     pairs: PairLists,
     cuts: Cuts,
     u: int,
@@ -254,10 +268,10 @@ def _list_set(
         inside[cuts.member[e]] = True
     for e in range(cuts.set_start[u], cuts.set_start[u + 1]):
         i = cuts.member[e]
-        size = _add(columns, entries, size, m + i, -1.0)
+        size = _add(columns, entries, size, m + i, -masses[i])
         for f in range(pairs.start[i], pairs.start[i + 1]):
             if not inside[pairs.other[f]]:
-                size = _add(columns, entries, size, pairs.number[f], 1.0)
+                size = _add(columns, entries, size, pairs.number[f], masses[i])
     for e in range(cuts.set_start[u], cuts.set_start[u + 1]):
         inside[cuts.member[e]] = False
     return size

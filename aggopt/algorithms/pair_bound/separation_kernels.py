@@ -139,6 +139,7 @@ def grow_sets(
     support: PairLists,
     weights: Floats,
     x: Floats,
+    masses: Floats,
     k: int,
     least: float,
     members: I32,
@@ -155,6 +156,7 @@ def grow_sets(
     n = len(x)
     most = members.shape[1]
     together = np.zeros(n)
+    leaving_to = np.zeros(n)
     state = np.zeros(n, np.int8)  # 1: a candidate, 2: a member
     candidates = np.empty(n, np.int64)
     start = support.start
@@ -171,16 +173,19 @@ def grow_sets(
         latest = seed
         size = 0
         while size < most and latest >= 0:
-            leaving -= 2.0 * together[latest]
+            leaving -= leaving_to[latest]
             state[latest] = 2
             members[seed, size] = latest
             size += 1
-            total += x[latest]
+            total += masses[latest] * x[latest]
             code += _spread(latest)
             for e in range(start[latest], start[latest + 1]):
                 l = other[e]  # noqa: E741
-                leaving += weights[support.number[e]]
-                together[l] += weights[support.number[e]]
+                weight = weights[support.number[e]]
+                together[l] += weight
+                leaving_to[l] += masses[latest] * weight
+                if state[l] != 2:
+                    leaving += masses[latest] * weight
                 if state[l] == 0:
                     state[l] = 1
                     candidates[touched] = l
@@ -200,6 +205,7 @@ def grow_sets(
                     latest = l
         for e in range(touched):
             together[candidates[e]] = 0.0
+            leaving_to[candidates[e]] = 0.0
             state[candidates[e]] = 0
 
 

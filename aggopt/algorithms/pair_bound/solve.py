@@ -6,7 +6,7 @@ the rate of a usual processor.  So a certificate is the same under any load.
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -22,7 +22,8 @@ from aggopt.solvers.certificate import Answer, Status, is_gap_closed
 from aggopt.solvers.solver import Solver
 
 RATE = 2.5e8  # units of work in a second of a usual processor
-CALM = 10  # rounds without progress that end a search
+CALM = 10  # rounds without progress: then longer ones follow, and none after LONG
+LONG = 160  # steps before a restart
 PROGRESS = 2e-5  # share of the bound that they raise it by, at most
 MET = 1e-9  # share of a known loss within which a bound proves it optimal
 
@@ -54,6 +55,7 @@ def bound_partitions(
     k: int,
     seconds: float,
     *,
+    weights: Floats | None = None,
     loss: float = inf,
     progress: Callable[[float], None] | None = None,
 ) -> PairBound:
@@ -68,6 +70,9 @@ def bound_partitions(
     seconds
         Budget, in seconds of a usual processor.  It ends a search after a number of
         steps that depends on the records only.
+    weights : (n,)
+        Sampling weights, of mean 1.  The neighbour bound is then 0, as it is not
+        computed here.
     loss
         Loss of a known partition: a bound that reaches it ends the search.
     progress
@@ -79,18 +84,25 @@ def bound_partitions(
         The largest bound proven.  Ctrl-C ends the search, and the bound so far counts;
         it is raised if there is none yet.
     """
-    program = PairProgram(records, k, effort=RoundEffort())
+    program = PairProgram(records, k, effort=RoundEffort(), weights=weights)
     start = program.neighbour_bound
     budget = seconds * RATE
     history = [program.bound]
     interrupted = False
+    last = 0
     try:
-        if start > 0 and program.work < budget:
+        if program.loses and program.work < budget:
             program = _take_first_round(program)
             history.append(program.bound)
-        while start > 0 and program.work < budget:
-            if program.bound >= loss * (1 - MET) or _is_calm(history):
+        while program.loses and program.work < budget:
+            if program.bound >= loss * (1 - MET):
                 break
+            if _is_calm(history[last:]):
+                if program.effort.length > LONG:
+                    break
+                length = 2 * program.effort.length
+                program.effort = replace(program.effort, length=length)
+                last = len(history)
             program.separate()
             program.list_missing()
             program.improve()
@@ -118,7 +130,7 @@ def _take_first_round(program: PairProgram) -> PairProgram:
     plain.use_plain_scale()
     for each in (program, plain):
         each.w, each.x = each.w.copy(), each.x.copy()
-        each.y, each.pool = each.y.copy(), CutPool.empty()
+        each.y, each.pool = each.y.copy(), CutPool.start(each.pool.cuts.counted)
         each.improve()
     best = plain if plain.listed_value > program.listed_value else program
     best.work += plain.work if best is program else program.work
@@ -192,6 +204,7 @@ def _state_program(data: model.Data) -> PairProgram:
     sides = np.select([ends == side for side in SIDES], [*SIDES.values()])
     program.is_fixed = True
     program.pool.cuts = Cuts(
+        program.pool.cuts.counted,
         program.pool.cuts.caps,
         program.pool.cuts.triangles,
         rank[cut].astype(np.int32).reshape(-1, 2),

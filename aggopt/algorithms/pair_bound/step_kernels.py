@@ -30,6 +30,8 @@ class Matrix(NamedTuple):
         Box of x; a pair is at most `high` of both records.
     limits : (n,)
         Greatest multipliers of degrees.
+    masses : (n,)
+        Weights of the records: a degree has the other record's on each pair.
     """
 
     first: I32
@@ -43,6 +45,7 @@ class Matrix(NamedTuple):
     low: Floats
     high: Floats
     limits: Floats
+    masses: Floats
 
 
 class Lengths(NamedTuple):
@@ -70,19 +73,22 @@ def set_lengths(
     """Set the lengths of steps: inverse sums of the entries, by scales of the rows."""
     n = len(matrix.low)
     m = len(matrix.first)
-    to.y[:] = 1.0
+    masses = matrix.masses
+    to.y[:] = masses
     to.cuts[:] = 0.0
     for p in range(m):
-        to.y[matrix.first[p]] += 1.0
-        to.y[matrix.second[p]] += 1.0
-        total = scales[matrix.first[p]] + scales[matrix.second[p]]
+        i = matrix.first[p]
+        j = matrix.second[p]
+        to.y[i] += masses[j]
+        to.y[j] += masses[i]
+        total = scales[i] * masses[j] + scales[j] * masses[i]
         for e in range(matrix.start[p], matrix.start[p + 1]):
             size = abs(matrix.entries[e])
             total += size * row_scales[matrix.rows[e]]
             to.cuts[matrix.rows[e]] += size
         to.w[p] = 1.0 / total
     for i in range(n):
-        total = scales[i]
+        total = scales[i] * masses[i]
         for e in range(matrix.start[m + i], matrix.start[m + i + 1]):
             size = abs(matrix.entries[e])
             total += size * row_scales[matrix.rows[e]]
@@ -105,6 +111,7 @@ def take_steps(
     """Take steps from an iterate, and add each one to `sums`."""
     n = len(matrix.low)
     m = len(matrix.first)
+    masses = matrix.masses
     degrees = np.empty(n)
     left = np.empty(len(matrix.sides))
     for _ in range(steps):
@@ -115,7 +122,7 @@ def take_steps(
         for p in range(m):
             i = matrix.first[p]
             j = matrix.second[p]
-            reduced = matrix.costs[p] - at.y[i] - at.y[j]
+            reduced = matrix.costs[p] - masses[j] * at.y[i] - masses[i] * at.y[j]
             for e in range(matrix.start[p], matrix.start[p + 1]):
                 reduced -= matrix.entries[e] * at.cuts[matrix.rows[e]]
             old = at.w[p]
@@ -125,12 +132,12 @@ def take_steps(
             sums.w[p] += new
             ahead = 2.0 * new - old
             if ahead != 0.0:
-                degrees[i] -= ahead
-                degrees[j] -= ahead
+                degrees[i] -= masses[j] * ahead
+                degrees[j] -= masses[i] * ahead
                 for e in range(matrix.start[p], matrix.start[p + 1]):
                     left[matrix.rows[e]] -= matrix.entries[e] * ahead
         for i in range(n):
-            reduced = -at.y[i]
+            reduced = -masses[i] * at.y[i]
             for e in range(matrix.start[m + i], matrix.start[m + i + 1]):
                 reduced -= matrix.entries[e] * at.cuts[matrix.rows[e]]
             old = at.x[i]
@@ -139,7 +146,7 @@ def take_steps(
             at.x[i] = new
             sums.x[i] += new
             ahead = 2.0 * new - old
-            degrees[i] -= ahead
+            degrees[i] -= masses[i] * ahead
             for e in range(matrix.start[m + i], matrix.start[m + i + 1]):
                 left[matrix.rows[e]] -= matrix.entries[e] * ahead
         for i in range(n):
@@ -164,10 +171,11 @@ def evaluate_multipliers(matrix: Matrix, y: Floats, cuts: Floats) -> float:
     for p in range(m):
         i = matrix.first[p]
         j = matrix.second[p]
-        reduced = matrix.costs[p] - y[i] - y[j] - _sum_cuts(matrix, cuts, p)
+        reduced = matrix.costs[p] - _sum_cuts(matrix, cuts, p)
+        reduced -= matrix.masses[j] * y[i] + matrix.masses[i] * y[j]
         total += min(reduced, 0.0) * min(matrix.high[i], matrix.high[j])
     for i in range(n):
-        reduced = -y[i] - _sum_cuts(matrix, cuts, m + i)
+        reduced = -matrix.masses[i] * y[i] - _sum_cuts(matrix, cuts, m + i)
         total += min(reduced * matrix.low[i], reduced * matrix.high[i])
     return total
 
