@@ -173,14 +173,15 @@ def loss_bound(
     *,
     scale: str = "z",
     weights: npt.ArrayLike | None = None,
-    bound: str | float = "quick",
+    bound: str | float = "none",
     progress: Progress | None = None,
 ) -> float:
     """Return a lower bound on the loss of any partition into groups of k or more.
 
     Whatever the method, no partition of the records has a smaller sum of squares within
-    groups.  The bound is the largest that the pair program, `aggopt.models.pair_bound`,
-    proves within a budget.
+    groups.  By default the bound is the neighbour bound, some two thirds of the least
+    loss.  With a budget it is the largest that the pair program,
+    `aggopt.models.pair_bound`, proves: 90 to 99 %.
 
     Parameters
     ----------
@@ -195,9 +196,8 @@ def loss_bound(
         Sampling weights, above 0: the bound is of sum_i w_i |x_i - c|^2 with weighted
         means c, on the scale of the weights, and z-scores are by weighted moments.
     bound : "quick", "none" or seconds
-        The budget.  "none": the neighbour bound, some two thirds of the least loss;
-        "quick": up to three seconds, fewer for small tables; or a number of seconds
-        from 0 up.  Seconds of a usual processor are converted into steps: the bound
+        The budget.  "none": the neighbour bound; "quick": up to three seconds, fewer
+        for small tables; or a number of seconds from 0 up.  Seconds of a usual processor are converted into steps: the bound
         depends on the budget and not on the load.  It never falls if the budget rises.
     progress : callable, optional
         Progress callback: called with the share of the budget that is spent.
@@ -250,8 +250,11 @@ def loss_bound(
 
     Examples
     --------
-    >>> round(loss_bound([[0.0], [1.0], [5.0], [6.0]], k=2, scale="none"), 6)
-    1.0
+    >>> X = [[0.0], [1.0], [3.0], [7.0], [8.0]]
+    >>> round(loss_bound(X, k=2, scale="none"), 6)
+    2.0
+    >>> round(loss_bound(X, k=2, scale="none", bound="quick"), 6)
+    5.166667
     """
     records, _ = scale_with_weights(X, scale, weights)
     k = check_group_size(k, len(records))

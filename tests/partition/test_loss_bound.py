@@ -24,7 +24,7 @@ def test_it_is_the_sum_over_the_nearest(way, k):
     rows = 9.0 * np.vstack([X, X[:5], X[:2]])  # with copies
     apart = ((rows[:, None] - rows) ** 2).sum(axis=2)
     nearest = np.sort(apart)[:, :k].sum() / (2 * k)
-    bound = loss_bound(rows, k, scale="none", bound="none")
+    bound = loss_bound(rows, k, scale="none")
     assert bound == pytest.approx(nearest)
     assert bound <= nearest
 

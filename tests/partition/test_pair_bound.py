@@ -129,7 +129,7 @@ def test_progress_rises_to_1_and_an_interrupt_leaves_a_bound():
         raise KeyboardInterrupt
 
     part = loss_bound(X, 3, bound=0.2, progress=interrupt)
-    assert loss_bound(X, 3, bound="none") < part <= loss_bound(X, 3, bound=0.2)
+    assert loss_bound(X, 3) < part <= loss_bound(X, 3, bound=0.2)
 
 
 @pytest.mark.parametrize("bound", [-1, np.nan, np.inf, True, None, [1]])

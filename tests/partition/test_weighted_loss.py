@@ -69,10 +69,10 @@ def test_no_partition_goes_below_the_bound(seed, size):
 def test_beyond_some_records_the_bound_is_of_the_nearest_and_no_higher(
     nearest, monkeypatch
 ):
-    free = loss_bound(X, 2, weights=W**2, bound="none")
+    free = loss_bound(X, 2, weights=W**2)
     monkeypatch.setattr(neighbour_bound, "EXACT", 0)
     monkeypatch.setattr(neighbour_bound, "NEAREST", nearest)
-    few = loss_bound(X, 2, weights=W**2, bound="none")
+    few = loss_bound(X, 2, weights=W**2)
     assert 0.5 * free < few <= free * (1 + 1e-12)
     assert (few == pytest.approx(free)) == (nearest == 39)
 
@@ -89,7 +89,7 @@ def test_the_bound_is_the_least_ratio_over_others_of_each_record():
                 own = weights[others]
                 ratios.append(own @ apart[i, others] / (weights[i] + own.sum()))
         total += weights[i] * min(ratios) / 2
-    bound = loss_bound(records, 3, scale="none", weights=weights, bound="none")
+    bound = loss_bound(records, 3, scale="none", weights=weights)
     assert bound == pytest.approx(total)
 
 
