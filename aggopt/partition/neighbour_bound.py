@@ -197,8 +197,9 @@ def loss_bound(
         means c, on the scale of the weights, and z-scores are by weighted moments.
     bound : "quick", "none" or seconds
         The budget.  "none": the neighbour bound; "quick": up to three seconds, fewer
-        for small tables; or a number of seconds from 0 up.  Seconds of a usual processor are converted into steps: the bound
-        depends on the budget and not on the load.  It never falls if the budget rises.
+        for small tables; or a number of seconds from 0 up.  Seconds of a usual
+        processor are converted into steps: the bound depends on the budget and not on
+        the load.  It never falls if the budget rises.
     progress : callable, optional
         Progress callback: called with the share of the budget that is spent.
 

@@ -31,6 +31,7 @@ ORDER = {  # who takes a class or a model; the first that is installed is the de
     "satisfaction_joint": ["stiefel"],
     "univariate": ["dynamic", "shortest_path"],
     "frequencies": ["slots"],
+    "pair_bound": ["pair_bound"],
 }
 
 

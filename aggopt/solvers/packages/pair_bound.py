@@ -5,7 +5,7 @@ from aggopt.solvers.solver import OPTIMUM, Solver
 SOLVER = Solver(
     name="pair_bound",
     when="the bound by pairs of records, from tens to a million; the default",
-    rank=45,
+    rank=38,
     language=None,
     native="pair_bound",
     takes=frozenset({"pair_bound"}),
