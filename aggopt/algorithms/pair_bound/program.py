@@ -228,7 +228,7 @@ class PairProgram:
 
     def _make_keys(self, one: Labels | I32, other: Labels | I32) -> I64:
         one, other = np.ravel(one).astype(np.int64), np.ravel(other).astype(np.int64)
-        return np.unique(np.minimum(one, other) * self.n + np.maximum(one, other))
+        return _sort_keys(np.minimum(one, other) * self.n + np.maximum(one, other))
 
     def _find_nearest(self, count: int) -> tuple[I32, Floats]:
         near = np.empty((self.n, count), np.int32)
@@ -259,10 +259,19 @@ class PairProgram:
         sides = self.pool.sides(self.k)
         row_start = np.zeros(len(sides) + 1, np.int64)
         columns, entries = np.empty(0, np.int32), np.empty(0)
-        source = self.records, self.masses, self.pairs, cuts, self.k, row_start
-        size = rows.list_entries(*source, columns, entries)
-        columns, entries = np.empty(size, np.int32), np.empty(size)
-        rows.list_entries(*source, columns, entries)
+        room = self._count_entries(cuts)
+        columns, entries = np.empty(room, np.int32), np.empty(room)
+        size = rows.list_entries(
+            self.records,
+            self.masses,
+            self.pairs,
+            cuts,
+            self.k,
+            row_start,
+            columns,
+            entries,
+        )
+        columns, entries = columns[:size], entries[:size]
         column_start = np.zeros(len(costs) + self.n + 1, np.int64)
         by_column = np.empty(size, np.int32), np.empty(size)
         rows.transpose_entries(row_start, columns, entries, column_start, *by_column)
@@ -280,6 +289,13 @@ class PairProgram:
             self.masses,
         )
         self.work += 10 * size
+
+    def _count_entries(self, cuts: rows.Cuts) -> int:
+        """Return at least the number of entries of all cuts."""
+        degrees = np.diff(self.pairs.start) + 1
+        named = (cuts.counted, cuts.ends, cuts.member)
+        lists = sum(int(degrees[records].sum()) for records in named)
+        return lists + 2 * len(cuts.caps) + 4 * len(cuts.triangles)
 
     @property
     def step_work(self) -> float:
@@ -538,12 +554,18 @@ class PairProgram:
 
     def list_missing(self) -> None:
         """List the pairs that the certificate or new cuts lack."""
-        keys = np.union1d(self.keys, self.missing)
+        keys = _sort_keys(np.concatenate([self.keys, self.missing]))
         w = np.zeros(len(keys))
         w[np.searchsorted(keys, self.keys)] = self.w
         self.keys = keys
         self.w = w
         self.build()
+
+
+def _sort_keys(keys: I64) -> I64:
+    """Return the keys in ascending order, each once."""
+    keys = np.sort(keys)
+    return keys[np.diff(keys, prepend=-1) > 0]
 
 
 def _bound_sizes(masses: Floats, k: int) -> tuple[Floats, Floats]:

@@ -147,7 +147,7 @@ def grow_sets(
     excess: Floats,
     codes: U64,
 ) -> None:
-    """Grow a set from each record, by the record that is together with it most.
+    """Grow a set from each record that no set before has, by the most together with it.
 
     members (n, q) receives the records, sizes (n,) how many of them make the inequality
     of sizes violated most, 0 if it is by no more than `least`; excess (n,) the
@@ -159,9 +159,13 @@ def grow_sets(
     leaving_to = np.zeros(n)
     state = np.zeros(n, np.int8)  # 1: a candidate, 2: a member
     candidates = np.empty(n, np.int64)
+    is_covered = np.zeros(n, np.bool_)
     start = support.start
     other = support.other
     for seed in range(n):
+        sizes[seed] = 0
+        if is_covered[seed]:
+            continue
         touched = 1
         candidates[0] = seed
         state[seed] = 1
@@ -169,7 +173,6 @@ def grow_sets(
         total = 0.0
         code = np.uint64(0)
         best = least
-        sizes[seed] = 0
         latest = seed
         size = 0
         while size < most and latest >= 0:
@@ -203,6 +206,8 @@ def grow_sets(
                 if state[l] == 1 and together[l] > nearest:
                     nearest = together[l]
                     latest = l
+        for e in range(sizes[seed]):
+            is_covered[members[seed, e]] = True
         for e in range(touched):
             together[candidates[e]] = 0.0
             leaving_to[candidates[e]] = 0.0

@@ -90,11 +90,12 @@ def bound_partitions(
     history = [program.bound]
     interrupted = False
     last = 0
+    latest = 0.0  # work of the latest round; half of it may exceed the budget
     try:
         if program.loses and program.work < budget:
             program = _take_first_round(program)
             history.append(program.bound)
-        while program.loses and program.work < budget:
+        while program.loses and program.work + latest / 2 < budget:
             if program.bound >= loss * (1 - MET):
                 break
             if _is_calm(history[last:]):
@@ -103,10 +104,12 @@ def bound_partitions(
                 length = 2 * program.effort.length
                 program.effort = replace(program.effort, length=length)
                 last = len(history)
+            before = program.work
             program.separate()
             program.list_missing()
             program.improve()
             program.certify()
+            latest = program.work - before
             history.append(program.bound)
             if progress is not None:
                 progress(min(1.0, program.work / budget))
