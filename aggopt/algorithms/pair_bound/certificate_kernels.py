@@ -13,6 +13,7 @@ from aggopt.algorithms.pair_bound.row_kernels import (
     FIRST,
     SECOND,
     Cuts,
+    find_level,
     find_sorted,
     represents,
 )
@@ -97,6 +98,10 @@ class Charges(NamedTuple):
         Multipliers of both families.
     counts : (n,)
         Multipliers of the counts, which every pair of a record has.
+    row_start, rows : (n + 1,), (f,)
+        Rows of promises that have each record as an apex.
+    promises
+        Multipliers of the rows of promises.
     """
 
     cut_start: I64
@@ -106,6 +111,9 @@ class Charges(NamedTuple):
     common: Floats
     sizes: Floats
     counts: Floats
+    row_start: I64
+    rows: I32
+    promises: Floats
 
 
 @compiled
@@ -132,10 +140,10 @@ def add_unlisted(
         j = second[e]
         masses = matrix.masses
         cost = measure(records, i, j) * unit * (masses[i] * masses[j])
-        taken, terms = _charge(records, masses, cuts, charges, i, j)
-        taken += masses[j] * y[i] + masses[i] * y[j]
-        terms += attributes + MORE
-        reduced = cost - taken - (ROUNDING * terms * (cost + taken) + TINY)
+        taken, size, terms = _charge(records, masses, cuts, charges, i, j)
+        degrees = masses[j] * y[i] + masses[i] * y[j]
+        doubt = ROUNDING * (terms + attributes + MORE) * (cost + size + degrees) + TINY
+        reduced = cost - taken - degrees - doubt
         if reduced < 0.0:
             reduced_costs[e] = reduced
             _add(sums, reduced * min(matrix.high[i], matrix.high[j]))
@@ -144,9 +152,10 @@ def add_unlisted(
 @inlined
 def _charge(
     records: Floats, masses: Floats, cuts: Cuts, charges: Charges, i: int, j: int
-) -> tuple[float, int]:
-    """Return what cuts take off a pair that is no cut's own, and how many do."""
+) -> tuple[float, float, int]:
+    """Return what cuts take off a pair that is no cut's own, its size, and terms."""
     taken = charges.counts[i] + charges.counts[j]
+    given = 0.0
     terms = 4
     for which in range(2):
         end = i if which == 0 else j
@@ -165,7 +174,13 @@ def _charge(
             if at < 0:
                 taken += masses[end] * charges.sizes[u]
                 terms += 1
-    return taken, terms
+        for e in range(charges.row_start[end], charges.row_start[end + 1]):
+            f = charges.rows[e]
+            part = charges.promises[f] * find_level(cuts, f, record)
+            taken += max(part, 0.0)
+            given += min(part, 0.0)
+            terms += 1
+    return taken + given, taken - given, terms
 
 
 def compute_total(sums: Sums, terms: int) -> float:

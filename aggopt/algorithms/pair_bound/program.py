@@ -4,7 +4,7 @@ A round takes primal-dual steps, proves a bound over all pairs from the multipli
 lists the pairs and the cuts that it lacks.  The model is `aggopt.models.pair_bound`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, log2
 
@@ -15,6 +15,7 @@ from aggopt.algorithms.pair_bound import certificate_kernels as certificate
 from aggopt.algorithms.pair_bound import row_kernels as rows
 from aggopt.algorithms.pair_bound import separation_kernels as separation
 from aggopt.algorithms.pair_bound import step_kernels as steps
+from aggopt.algorithms.pair_bound.promises import Promise
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats, Labels
 
@@ -68,9 +69,11 @@ class CutPool:
     triangles: Floats
     common: Floats
     sizes: Floats
+    promises: Floats
+    promise_sides: Floats
 
     @classmethod
-    def start(cls, counted: I32) -> "CutPool":
+    def start(cls, counted: I32, classes: I32) -> "CutPool":
         """Return the cuts of the start: counts of some records, without multipliers."""
         none = np.zeros(0, np.int32)
         zero = np.zeros(1, np.int64)
@@ -85,14 +88,27 @@ class CutPool:
             none,
             zero,
             none,
+            classes,
+            none,
+            none,
+            np.zeros(0),
+            zero,
+            np.zeros(0),
         )
-        return cls(cuts, np.zeros(len(counted)), *(np.zeros(0) for _ in range(4)))
+        return cls(cuts, np.zeros(len(counted)), *(np.zeros(0) for _ in range(6)))
 
     @property
     def multipliers(self) -> Floats:
         """Multipliers of all cuts, in the order of the rows."""
         return np.concatenate(
-            [self.counts, self.caps, self.triangles, self.common, self.sizes]
+            [
+                self.counts,
+                self.caps,
+                self.triangles,
+                self.common,
+                self.sizes,
+                self.promises,
+            ]
         )
 
     @property
@@ -105,21 +121,22 @@ class CutPool:
                 self.cuts.triangles[:, 0],
                 self.cuts.ends[:, 0],
                 self.cuts.member[self.cuts.set_start[:-1]],
+                self.cuts.apex,
             ]
         )
 
     def sides(self, k: int) -> Floats:
         """Sides of all cuts."""
-        groups = np.diff(self.cuts.set_start) // k
-        zeros = np.zeros(len(self.multipliers) - len(groups))
-        return np.concatenate([zeros, -k * groups.astype(np.float64)])
+        sets = -k * (np.diff(self.cuts.set_start) // k).astype(np.float64)
+        zeros = len(self.multipliers) - len(sets) - len(self.promises)
+        return np.concatenate([np.zeros(zeros), sets, self.promise_sides])
 
     def set_multipliers(self, values: Floats) -> None:
         """Set the multipliers of all cuts."""
-        families = self.counts, self.caps, self.triangles, self.common
+        families = self.counts, self.caps, self.triangles, self.common, self.sizes
         parts = np.split(values, np.cumsum([len(family) for family in families]))
         self.counts, self.caps, *others = (part.copy() for part in parts)
-        self.triangles, self.common, self.sizes = others
+        self.triangles, self.common, self.sizes, self.promises = others
 
     def drop_idle(self, *, is_fixed: bool) -> None:
         """Drop cuts with multiplier 0; only caps and triangles if `is_fixed`."""
@@ -129,6 +146,8 @@ class CutPool:
         c, u = (np.flatnonzero(v > least) for v in (self.common, self.sizes))
         end_start, ends = _take_lists(cuts.end_start, c)
         set_start, members = _take_lists(cuts.set_start, u)
+        f = np.flatnonzero(self.promises > IDLE)
+        level_start, levels = _take_lists(cuts.level_start, f)
         self.cuts = rows.Cuts(
             cuts.counted,
             cuts.caps[p],
@@ -140,7 +159,14 @@ class CutPool:
             cuts.end_side[ends],
             set_start,
             cuts.member[members],
+            cuts.classes,
+            cuts.apex[f],
+            cuts.promise[f],
+            cuts.own[f],
+            level_start,
+            cuts.levels[levels],
         )
+        self.promises, self.promise_sides = self.promises[f], self.promise_sides[f]
         self.caps, self.triangles = self.caps[p], self.triangles[t]
         self.common, self.sizes = self.common[c], self.sizes[u]
 
@@ -181,6 +207,7 @@ class PairProgram:
         *,
         effort: RoundEffort,
         weights: Floats | None = None,
+        promises: Sequence[Promise] = (),
     ) -> None:
         n = len(records)
         self.n = n
@@ -212,12 +239,23 @@ class PairProgram:
         self.low, self.high = np.full(n, k / (2 * k - 1)), np.ones(n)
         if weights is not None:
             self.low, self.high = _bound_sizes(self.masses, k)
+        self.promises = [promise.reorder(self.order) for promise in promises]
+        for promise in self.promises:  # a group that keeps it may not be split
+            self.low = np.full(n, k / n)
+            self.high = np.minimum(self.high, k / promise.least_sizes)
         self.x = self.high.copy()
         self.keys = self._make_keys(np.repeat(np.arange(n), count), near)
+        for promise in self.promises:
+            others = promise.find_partners(self.records, k)
+            keys = self._make_keys(np.repeat(np.arange(n), others.shape[1]), others)
+            self.keys = _sort_keys(np.concatenate([self.keys, keys]))
         self.w = np.zeros(len(self.keys))
         self.missing = self.keys[:0]
         counted = 0 if weights is None else n
-        self.pool = CutPool.start(np.arange(counted, dtype=np.int32))
+        classes = np.zeros((len(self.promises), n), np.int32)
+        for number, promise in enumerate(self.promises):
+            classes[number] = promise.classes
+        self.pool = CutPool.start(np.arange(counted, dtype=np.int32), classes)
         self.least = FIRST_VIOLATION
         self.build()
 
@@ -228,6 +266,7 @@ class PairProgram:
 
     def _make_keys(self, one: Labels | I32, other: Labels | I32) -> I64:
         one, other = np.ravel(one).astype(np.int64), np.ravel(other).astype(np.int64)
+        one, other = one[one != other], other[one != other]
         return _sort_keys(np.minimum(one, other) * self.n + np.maximum(one, other))
 
     def _find_nearest(self, count: int) -> tuple[I32, Floats]:
@@ -293,7 +332,7 @@ class PairProgram:
     def _count_entries(self, cuts: rows.Cuts) -> int:
         """Return at least the number of entries of all cuts."""
         degrees = np.diff(self.pairs.start) + 1
-        named = (cuts.counted, cuts.ends, cuts.member)
+        named = (cuts.counted, cuts.ends, cuts.member, cuts.apex)
         lists = sum(int(degrees[records].sum()) for records in named)
         return lists + 2 * len(cuts.caps) + 4 * len(cuts.triangles)
 
@@ -401,6 +440,12 @@ class PairProgram:
         ):
             owner = np.repeat(np.arange(self.n), np.diff(start))
             taken.append(np.bincount(owner, values[of], self.n))
+        cuts = self.pool.cuts
+        highest = np.zeros(len(cuts.apex))
+        if len(highest):
+            highest = np.maximum.reduceat(cuts.levels, cuts.level_start[:-1])
+        most = self.pool.promises * np.maximum(highest, 0.0)
+        taken[0] = taken[0] + np.bincount(cuts.apex, most, self.n)
         shares = (taken[0] + charges.counts) / self.masses + taken[1]
         return boxes.Reaches(
             self.y / self.masses / self.unit, shares / self.unit, 1.0 / self.masses
@@ -417,8 +462,20 @@ class PairProgram:
         set_start, sets = _sort_by_record(cuts.member[is_live], of[is_live], self.n)
         counts = np.zeros(self.n)
         counts[cuts.counted] = self.pool.counts
+        row_start, promised = _sort_by_record(
+            cuts.apex, np.arange(len(cuts.apex)), self.n
+        )
         return certificate.Charges(
-            cut_start, cut, set_start, sets, self.pool.common, self.pool.sizes, counts
+            cut_start,
+            cut,
+            set_start,
+            sets,
+            self.pool.common,
+            self.pool.sizes,
+            counts,
+            row_start,
+            promised,
+            self.pool.promises,
         )
 
     def _find_pairs(
@@ -456,6 +513,8 @@ class PairProgram:
         if not self.is_fixed:
             added += self._add_common(support, weights, excess)
             added += self._add_sets(support, weights)
+        for number, promise in enumerate(self.promises):
+            added += self._add_promised(number, promise, support, weights)
         if not added:
             self.least /= 2
         return added
@@ -551,6 +610,40 @@ class PairProgram:
         )
         pool.sizes = np.concatenate([pool.sizes, np.zeros(len(some))])
         return len(some)
+
+    def _add_promised(
+        self,
+        number: int,
+        promise: Promise,
+        support: rows.PairLists,
+        weights: Floats,
+    ) -> int:
+        """Add the rows of a promise that the pairs violate; return how many."""
+        together = np.zeros((self.n, promise.count))
+        classes = promise.classes
+        for one, other in (
+            (support.first, support.second),
+            (support.second, support.first),
+        ):
+            np.add.at(together, (one, classes[other]), weights)
+        together[np.arange(self.n), classes] += self.x
+        new = promise.separate(together, self.x, self.k)
+        pool, cuts = self.pool, self.pool.cuts
+        begin = cuts.level_start[-1] + new.levels.shape[1] * np.arange(
+            1, len(new.apex) + 1
+        )
+        pool.cuts = cuts._replace(
+            apex=np.concatenate([cuts.apex, new.apex]).astype(np.int32),
+            promise=np.concatenate(
+                [cuts.promise, np.full(len(new.apex), number)]
+            ).astype(np.int32),
+            own=np.concatenate([cuts.own, new.own]),
+            level_start=np.concatenate([cuts.level_start, begin]),
+            levels=np.concatenate([cuts.levels, new.levels.ravel()]),
+        )
+        pool.promises = np.concatenate([pool.promises, np.zeros(len(new.apex))])
+        pool.promise_sides = np.concatenate([pool.promise_sides, new.sides])
+        return len(new.apex)
 
     def list_missing(self) -> None:
         """List the pairs that the certificate or new cuts lack."""

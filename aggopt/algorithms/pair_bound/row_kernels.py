@@ -56,6 +56,12 @@ class Cuts(NamedTuple):
         is represented by the end that is farther from it.
     set_start, member : (u + 1,), (q,)
         The sets of sizes, their members ascending.
+    classes : (c, n)
+        Class of each record, for each promise: its confidential value, for example.
+    apex, promise, own : (f,)
+        Record and promise of each row of promises, and the entry of x.
+    level_start, levels : (f + 1,), (e,)
+        For each of these rows, the entry of a pair with a record of each class.
     """
 
     counted: I32
@@ -68,6 +74,12 @@ class Cuts(NamedTuple):
     end_side: I32
     set_start: I64
     member: I32
+    classes: I32
+    apex: I32
+    promise: I32
+    own: Floats
+    level_start: I64
+    levels: Floats
 
 
 def link_pairs(keys: I64, n: int) -> PairLists:
@@ -201,7 +213,23 @@ def list_entries(
         size = _list_set(masses, pairs, cuts, u, inside, columns, entries, size)
         row += 1
         row_start[row] = size
+    for f in range(len(cuts.apex)):
+        i = cuts.apex[f]
+        size = _add(columns, entries, size, m + i, cuts.own[f])
+        for e in range(pairs.start[i], pairs.start[i + 1]):
+            entry = find_level(cuts, f, pairs.other[e])
+            size = _add(columns, entries, size, pairs.number[e], entry)
+        row += 1
+        row_start[row] = size
     return size
+
+
+@inlined
+def find_level(cuts: Cuts, f: int, record: int) -> float:
+    """Return the entry of a row of promises in a pair of its apex and a record."""
+    return float(
+        cuts.levels[cuts.level_start[f] + cuts.classes[cuts.promise[f], record]]
+    )
 
 
 @inlined

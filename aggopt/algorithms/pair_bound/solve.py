@@ -4,7 +4,7 @@ A budget in seconds is converted into work, entries and distances that are visit
 the rate of a usual processor.  So a certificate is the same under any load.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.algorithms.pair_bound.program import CutPool, PairProgram, RoundEffort
+from aggopt.algorithms.pair_bound.promises import Promise
 from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF, SECOND, Cuts
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
@@ -56,6 +57,7 @@ def bound_partitions(
     seconds: float,
     *,
     weights: Floats | None = None,
+    promises: Sequence[Promise] = (),
     loss: float = inf,
     progress: Callable[[float], None] | None = None,
 ) -> PairBound:
@@ -73,6 +75,8 @@ def bound_partitions(
     weights : (n,)
         Sampling weights, of mean 1.  The neighbour bound is then 0, as it is not
         computed here.
+    promises
+        Requirements that all groups satisfy; then k is the least size that they allow.
     loss
         Loss of a known partition: a bound that reaches it ends the search.
     progress
@@ -84,7 +88,9 @@ def bound_partitions(
         The largest bound proven.  Ctrl-C ends the search, and the bound so far counts;
         it is raised if there is none yet.
     """
-    program = PairProgram(records, k, effort=RoundEffort(), weights=weights)
+    program = PairProgram(
+        records, k, effort=RoundEffort(), weights=weights, promises=promises
+    )
     start = program.neighbour_bound
     budget = seconds * RATE
     history = [program.bound]
@@ -133,7 +139,8 @@ def _take_first_round(program: PairProgram) -> PairProgram:
     plain.use_plain_scale()
     for each in (program, plain):
         each.w, each.x = each.w.copy(), each.x.copy()
-        each.y, each.pool = each.y.copy(), CutPool.start(each.pool.cuts.counted)
+        each.y = each.y.copy()
+        each.pool = CutPool.start(each.pool.cuts.counted, each.pool.cuts.classes)
         each.improve()
     best = plain if plain.listed_value > program.listed_value else program
     best.work += plain.work if best is program else program.work
@@ -217,6 +224,7 @@ def _state_program(data: model.Data) -> PairProgram:
         sides[is_other].astype(np.int32),
         np.concatenate([[0], np.cumsum(np.bincount(u, minlength=len(inside)))]),
         member.astype(np.int32),
+        *program.pool.cuts[-6:],
     )
     program.pool.common = np.zeros(len(cut))
     program.pool.sizes = np.zeros(len(inside))
