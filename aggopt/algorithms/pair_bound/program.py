@@ -258,6 +258,10 @@ class PairProgram:
         self.pool = CutPool.start(np.arange(counted, dtype=np.int32), classes)
         self.least = FIRST_VIOLATION
         self.build()
+        if promises:  # whose partners are farther than the nearest
+            for records_of in (self.pairs.first, self.pairs.second):
+                costs = LIMIT * self.matrix.costs
+                np.maximum.at(self.limits, records_of, costs)
 
     def use_plain_scale(self) -> None:
         """Give all records one scale."""
