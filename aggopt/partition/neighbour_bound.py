@@ -1,13 +1,15 @@
 """Lower bounds on the loss of every partition into groups of at least k records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from math import fsum, inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Progress, quote_limit, throttle
+from aggopt.core.memory import require_memory
 from aggopt.core.record_weights import compute_sse
 from aggopt.core.validation import Floats, Labels, check_group_size, is_number
 from aggopt.errors import JobError, require_known
@@ -18,6 +20,9 @@ from aggopt.partition.shared.scaling import (
     scale_with_weights,
     zero_constants,
 )
+
+if TYPE_CHECKING:
+    from aggopt.algorithms.pair_bound.requirements import PairRequirement
 
 EXACT = 3000  # records up to which each record is compared with all others
 NEAREST = 64  # others that are compared with it beyond that, or 4 k if that is more
@@ -173,6 +178,8 @@ def loss_bound(
     *,
     scale: str = "z",
     weights: npt.ArrayLike | None = None,
+    confidential: npt.ArrayLike | None = None,
+    t: float | Fraction | None = None,
     bound: str | float = "none",
     progress: Progress | None = None,
 ) -> float:
@@ -195,6 +202,11 @@ def loss_bound(
     weights : (n,), optional
         Sampling weights, above 0: the bound is of sum_i w_i |x_i - c|^2 with weighted
         means c, on the scale of the weights, and z-scores are by weighted moments.
+    confidential : (n,) or (n, c), optional
+        Confidential numbers: the bound is of partitions into t-close groups, and shows
+        how much t costs at least.  It takes a budget, and no weights.
+    t : float, optional
+        Largest ordered EMD between a group and the table, by distinct values.
     bound : "quick", "none" or seconds
         The budget.  "none": the neighbour bound; "quick": up to three seconds, fewer
         for small tables; or a number of seconds from 0 up.  Seconds of a usual
@@ -215,11 +227,15 @@ def loss_bound(
     InfeasibleInputError
         k exceeds n.
     JobError
-        k is below 1 or not a whole number; bound is no budget; an unknown scale or
-        budget (UnknownNameError).
+        k is below 1 or not a whole number; t is not strictly between 0 and 1;
+        confidential without t or a budget, or with weights; bound is no budget; an
+        unknown scale or budget (UnknownNameError).
+    MemoryLimitError
+        The distinct confidential values do not fit memory.
     TableError
         X is not a matrix of finite numbers; weights are not one number above 0 for
-        each record, or span more than six orders of magnitude.
+        each record, or span more than six orders of magnitude; confidential is not one
+        number per record.
 
     Notes
     -----
@@ -259,13 +275,45 @@ def loss_bound(
     """
     records, _ = scale_with_weights(X, scale, weights)
     k = check_group_size(k, len(records))
+    seconds = read_budget(bound, len(records), k)
+    requirements = _read_closeness(confidential, t, len(records))
+    if requirements and (weights is not None or not seconds):
+        raise JobError(
+            "A bound of t-close groups takes a budget, and no weights.",
+            fix='pass bound="quick" or a number of seconds above 0, and leave weights '
+            "out.",
+        )
     return compute_loss_bound(
         records,
         k,
         weights=weights,
-        seconds=read_budget(bound, len(records), k),
+        seconds=seconds,
+        requirements=requirements,
         progress=throttle(progress),
     )
+
+
+CLOSE_BYTES = 128  # for each record and each distinct confidential value
+
+
+def _read_closeness(
+    confidential: npt.ArrayLike | None, t: float | Fraction | None, n: int
+) -> "list[PairRequirement]":
+    """Return the t-closeness of each confidential attribute; none without any."""
+    if confidential is None and t is None:
+        return []
+    if confidential is None or t is None:
+        raise JobError(
+            "confidential and t are given one without the other.",
+            fix="pass both, or leave both out.",
+        )
+    from aggopt.algorithms.pair_bound.requirements import OrderedCloseness
+    from aggopt.partition.constraints import CloseToTable
+
+    close = CloseToTable.of(confidential, n, t, "distinct")
+    values = sum(attribute.m for attribute in close.attributes)
+    require_memory(CLOSE_BYTES * n * values, f"a bound by {values} distinct values")
+    return [OrderedCloseness(a.place, float(close.t)) for a in close.attributes]
 
 
 def compute_loss_bound(
@@ -275,14 +323,16 @@ def compute_loss_bound(
     jobs: int | None = None,
     weights: npt.ArrayLike | None = None,
     seconds: float = 0.0,
+    requirements: "Sequence[PairRequirement]" = (),
     progress: Progress | None = None,
 ) -> float:
     """Return the bound for records (n, d) that are already scaled for distances.
 
     `seconds` is the budget of the pair program; without any, the bound is the neighbour
-    bound.
+    bound.  All groups satisfy the `requirements`, and so have a least size.
     """
     weighing = Weighing.read(weights, len(records))
+    k = max([k, *(each.find_least_size(k) for each in requirements)])
     if k == 1:
         return 0.0
     unit_records, exponent = scale_to_unit(zero_constants(records))
@@ -301,7 +351,12 @@ def compute_loss_bound(
         from aggopt.algorithms.pair_bound import bound_partitions  # imports numba
 
         by_pairs = bound_partitions(
-            unit_records, k, seconds, weights=weighing.values, progress=progress
+            unit_records,
+            k,
+            seconds,
+            weights=weighing.values,
+            requirements=requirements,
+            progress=progress,
         )
         bound = max(bound, by_pairs.bound)
     return rescale_squares(bound, exponent) * weighing.unit

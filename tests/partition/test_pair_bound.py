@@ -1,11 +1,14 @@
 """The bound of the pair program: below every partition, and near the best."""
 
+from fractions import Fraction
+
+import closeness as oracle
 import numpy as np
 import pytest
 from partition.weighted import all_partitions
 
 from aggopt.core.record_weights import compute_sse
-from aggopt.errors import JobError, UnknownNameError
+from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.partition import local_search, loss_bound, mdav
 
 RNG = np.random.default_rng(2)
@@ -117,6 +120,59 @@ def test_a_record_of_weight_2_is_two_records_in_a_group():
         np.repeat(labels, weights.astype(int)),
     )
     assert 0.85 * twice < bound <= twice
+
+
+def test_no_partition_into_close_groups_goes_below():
+    shares = []
+    free_shares = []
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(1, 4))
+        t = float(rng.choice([0.1, 0.15, 0.2, 0.3]))
+        Z, values = oracle.instance(seed, int(rng.integers(6, 9)), seed % 2 == 0)
+        best = float(oracle.least(Z, values, k, Fraction(str(t))))
+        bound = loss_bound(
+            Z, k, scale="none", confidential=values, t=t, bound=0.1 if seed else 1e-9
+        )
+        assert bound <= best * (1 + 1e-12)
+        shares.append(bound / best)
+        free_shares.append(bound_in_units(Z, k, 0.1) / best)
+    assert np.median(shares) > max(0.8, np.median(free_shares))
+
+
+def test_a_smaller_t_costs_more():
+    values = np.argsort(np.argsort(X[:, 0] + RNG.normal(size=len(X)))) // 8
+    bounds = [
+        loss_bound(X, 3, scale="none", confidential=values, t=t, bound=0.3)
+        for t in (0.25, 0.15, 0.08)
+    ]
+    assert sorted(bounds) == bounds
+    assert bound_in_units(X, 3, 0.3) < bounds[0]
+    groups = local_search(X, 3, scale="none", confidential=values, t=0.08)
+    assert bounds[2] < groups.loss
+    two = np.column_stack([values, values[::-1]])
+    both = loss_bound(X, 3, scale="none", confidential=two, t=0.15, bound=0.3)
+    assert both > bound_in_units(X, 3, 0.3)
+    constant = np.ones(len(X))
+    with pytest.warns(UserWarning, match="one value"):
+        free = loss_bound(X, 3, scale="none", confidential=constant, t=0.1, bound=0.05)
+    assert free <= local_search(X, 3, scale="none").loss
+
+
+def test_confidential_values_take_a_budget_and_no_weights():
+    values = np.arange(len(X))
+    with pytest.raises(JobError, match="one without the other"):
+        loss_bound(X, 3, confidential=values, bound=0.1)
+    with pytest.raises(JobError, match="one without the other"):
+        loss_bound(X, 3, t=0.1, bound=0.1)
+    with pytest.raises(JobError, match="takes a budget, and no weights"):
+        loss_bound(X, 3, confidential=values, t=0.1)
+    with pytest.raises(JobError, match="takes a budget, and no weights"):
+        loss_bound(X, 3, confidential=values, t=0.1, bound=0.1, weights=values + 1.0)
+    with pytest.raises(JobError, match="not strictly between 0 and 1"):
+        loss_bound(X, 3, confidential=values, t=1.5, bound=0.1)
+    with pytest.raises(TableError):
+        loss_bound(X, 3, confidential=values[1:], t=0.1, bound=0.1)
 
 
 def test_progress_rises_to_1_and_an_interrupt_leaves_a_bound():

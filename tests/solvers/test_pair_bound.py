@@ -6,9 +6,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 from conftest import require_solver
+from partition.weighted import all_partitions
 
 from aggopt.algorithms.pair_bound import bound_partitions
 from aggopt.algorithms.pair_bound.program import PairProgram, RoundEffort
+from aggopt.algorithms.pair_bound.requirements import DistinctClasses, LimitedShares
 from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF
 from aggopt.core.record_weights import compute_sse
 from aggopt.errors import JobError
@@ -192,3 +194,38 @@ def test_copies_by_the_thousand_take_few_pairs(n):
         program.list_missing()
     assert len(program.keys) < 40 * len(x)
     assert 0 < program.bound <= compute_sse(others, mdav(others, 4, scale="none"))
+
+
+@pytest.mark.parametrize("kind", ["shares", "distinct values", "units"])
+def test_no_partition_that_satisfies_a_requirement_goes_below(kind):
+    rng = np.random.default_rng(9)
+    shares = []
+    while len(shares) < 12:
+        k = int(rng.integers(2, 4))
+        n = int(rng.integers(2 * k + 1, 9))
+        x = rng.normal(size=(n, 2)).round(1) / 8
+        classes = rng.integers(0, 3 if kind == "shares" else 4, n)
+        classes = np.unique(classes, return_inverse=True)[1]
+        if kind == "shares":
+            requirement = LimitedShares(classes, 0.6)
+        else:
+            requirement = DistinctClasses(classes, 2 if kind == "units" else 3)
+
+        def is_satisfied(labels, kind=kind, classes=classes):
+            counts = np.zeros((labels.max() + 1, classes.max() + 1))
+            np.add.at(counts, (labels, classes), 1)
+            if kind == "shares":
+                return (counts.max(axis=1) <= 0.6 * counts.sum(axis=1)).all()
+            return ((counts > 0).sum(axis=1) >= (2 if kind == "units" else 3)).all()
+
+        losses = [
+            compute_sse(x, labels)
+            for labels in all_partitions(n, k)
+            if is_satisfied(labels)
+        ]
+        if not losses or min(losses) == 0:
+            continue
+        proven = bound_partitions(x, k, 0.05, requirements=[requirement])
+        assert proven.bound <= min(losses) * (1 + 1e-12)
+        shares.append(proven.bound / min(losses))
+    assert np.median(shares) > 0.7

@@ -15,7 +15,7 @@ from aggopt.algorithms.pair_bound import certificate_kernels as certificate
 from aggopt.algorithms.pair_bound import row_kernels as rows
 from aggopt.algorithms.pair_bound import separation_kernels as separation
 from aggopt.algorithms.pair_bound import step_kernels as steps
-from aggopt.algorithms.pair_bound.promises import Promise
+from aggopt.algorithms.pair_bound.requirements import PairRequirement
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats, Labels
 
@@ -32,6 +32,7 @@ LOCAL_WEIGHTS, PLAIN_WEIGHTS = (0.05, 20.0), (1e-3, 1e3)  # ranges of omega
 PORTION = 2e7  # entries between two moments at which Ctrl-C is raised
 IDLE = 1e-7  # a cut with a smaller multiplier is dropped
 VECTOR = 8  # distances that are computed in the time of one entry
+ROUND = 5e5  # entries that are visited in the time which a round takes besides
 STILL = 1e-20  # square of a movement that is none
 FIRST_VIOLATION = 0.02  # of cuts that enter; halved when none is left
 NEIGHBOUR_ROUNDING = 1e-12  # share of the neighbour bound that rounding may have added
@@ -207,7 +208,7 @@ class PairProgram:
         *,
         effort: RoundEffort,
         weights: Floats | None = None,
-        promises: Sequence[Promise] = (),
+        promises: Sequence[PairRequirement] = (),
     ) -> None:
         n = len(records)
         self.n = n
@@ -348,6 +349,7 @@ class PairProgram:
 
     def improve(self) -> None:
         """Take the steps of a round, restarting from averages that are better."""
+        self.work += ROUND
         effort = self.effort
         row_scales = self.scales[self.pool.apexes]
         at = steps.Iterate(self.w, self.x, self.y, self.pool.multipliers)
@@ -618,7 +620,7 @@ class PairProgram:
     def _add_promised(
         self,
         number: int,
-        promise: Promise,
+        promise: PairRequirement,
         support: rows.PairLists,
         weights: Floats,
     ) -> int:

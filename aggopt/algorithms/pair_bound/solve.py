@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.algorithms.pair_bound.program import CutPool, PairProgram, RoundEffort
-from aggopt.algorithms.pair_bound.promises import Promise
+from aggopt.algorithms.pair_bound.requirements import PairRequirement
 from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF, SECOND, Cuts
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
@@ -57,7 +57,7 @@ def bound_partitions(
     seconds: float,
     *,
     weights: Floats | None = None,
-    promises: Sequence[Promise] = (),
+    requirements: Sequence[PairRequirement] = (),
     loss: float = inf,
     progress: Callable[[float], None] | None = None,
 ) -> PairBound:
@@ -75,7 +75,7 @@ def bound_partitions(
     weights : (n,)
         Sampling weights, of mean 1.  The neighbour bound is then 0, as it is not
         computed here.
-    promises
+    requirements
         Requirements that all groups satisfy; then k is the least size that they allow.
     loss
         Loss of a known partition: a bound that reaches it ends the search.
@@ -89,7 +89,7 @@ def bound_partitions(
         it is raised if there is none yet.
     """
     program = PairProgram(
-        records, k, effort=RoundEffort(), weights=weights, promises=promises
+        records, k, effort=RoundEffort(), weights=weights, promises=requirements
     )
     start = program.neighbour_bound
     budget = seconds * RATE

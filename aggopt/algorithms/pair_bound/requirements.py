@@ -30,7 +30,7 @@ class PromisedRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Promise(ABC):
+class PairRequirement(ABC):
     """A requirement of groups that depends on the classes of their records.
 
     Attributes
@@ -60,6 +60,10 @@ class Promise(ABC):
         """Fewest records of a group with each record, (n,); 1 if nothing is known."""
         return np.ones(len(self.classes))
 
+    def find_least_size(self, k: int) -> int:
+        """Return the fewest records, k or more, of a group that satisfies it."""
+        return k
+
     def find_strata(self, k: int) -> Labels:
         """Return the stratum of each record (n,): each has partners in all of them."""
         return self.classes
@@ -86,7 +90,7 @@ class Promise(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class OrderedCloseness(Promise):
+class OrderedCloseness(PairRequirement):
     """t-closeness by the ordered distance: the classes are values in their order.
 
     By Kantorovich, the mean over a group of any f with |f(a) - f(b)| <= the distance of
@@ -155,7 +159,7 @@ class OrderedCloseness(Promise):
 
 
 @dataclass(frozen=True, eq=False)
-class LimitedShares(Promise):
+class LimitedShares(PairRequirement):
     """(alpha, k)-anonymity: no class has more than a share alpha of a group."""
 
     alpha: float
@@ -171,7 +175,7 @@ class LimitedShares(Promise):
 
 
 @dataclass(frozen=True, eq=False)
-class DistinctClasses(Promise):
+class DistinctClasses(PairRequirement):
     """Distinct l-diversity, or l units: records of l classes or more in each group.
 
     Outside any q < l classes a group has l - q records or more.
