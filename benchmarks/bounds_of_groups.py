@@ -1,14 +1,16 @@
 """Bounds on the loss of all partitions: the share of the best known loss, by seconds.
 
-Run:  AGGOPT_DATA=folder python benchmarks/bounds_of_groups.py [reference small large close]
+Run:  AGGOPT_DATA=folder python benchmarks/bounds_of_groups.py [part ...]
 
-Each row: what the neighbour bound proves, and what the pair program proves after the
-budget of the row; the processor seconds that it took in one thread, without compiling
-and without the scaling; and the aim.  Losses are the least that are known: of
-`optimal` and long local searches for the reference tables, of `local_search` for the
-others, with effort "fast" for the large ones.  A better partition would raise a share.
-close: partitions of two attributes of Census into t-close groups, and local searches of
-eight seconds each; "neighbours" is what the certificates of these prove.
+Parts: reference, small, large, close, brute.  Each row: what the neighbour bound
+proves, and what the pair program proves after the budget of the row; the processor
+seconds that it took in one thread, without compiling; and the aim.  Losses are the
+least that are known: of `optimal` and long local searches for the reference tables, of
+`local_search` for the others, with effort "fast" for the large ones.  A better
+partition would raise a share.  close: partitions of two attributes of Census into
+t-close groups, and local searches of eight seconds each; "neighbours" is what the
+certificates of these prove.  brute: tables of up to 11 records, compared with the best
+of all partitions.
 """
 
 import sys
@@ -17,6 +19,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from _bounds_brute import KINDS, iterate_shares
 from _reference import tables
 
 from aggopt import datasets
@@ -151,16 +154,33 @@ def measure(cell: Cell) -> tuple[float, float, float]:
     return neighbours / cell.loss, proven / cell.loss, spent
 
 
+def print_brute(tables: int = 1000, seed: int = 1) -> None:
+    """Print how near the bounds of small tables are to the least loss."""
+    shares: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    for kind, share in iterate_shares(tables, seed):
+        shares[kind].append(share)
+    print(f"{'kind':<12}{'tables':>8}{'above 1 by':>14}{'median':>9}{'least':>8}")
+    for kind, values in shares.items():
+        print(
+            f"{kind:<12}{len(values):>8}{max(values) - 1:>14.1e}"
+            f"{np.median(values):>9.4f}{min(values):>8.3f}"
+        )
+
+
 def main() -> None:
     compile_records = make_clusters(300)
     loss_bound(compile_records, 10, bound=0.1)
     loss_bound(np.repeat(compile_records, 100, axis=0), 3, bound="none")
-    names = sys.argv[1:] or [*PARTS]
+    names = sys.argv[1:] or [*PARTS, "brute"]
+    if "brute" in names:
+        print_brute()
     print(
         f"{'table':<12}{'k':>4}{'budget':>8}{'seconds':>9}"
         f"{'neighbours':>12}{'pairs':>8}{'aim':>6}"
     )
     for name in names:
+        if name == "brute":
+            continue
         for cell in PARTS[name]():
             neighbours, pairs, spent = measure(cell)
             print(
