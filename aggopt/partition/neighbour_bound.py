@@ -337,28 +337,27 @@ def compute_loss_bound(
         return 0.0
     unit_records, exponent = scale_to_unit(zero_constants(records))
     if len(records) < 2 * k:
-        bound = compute_sse(
-            unit_records, np.zeros(len(unit_records), np.intp), weighing.values
-        )
-    elif weighing.values is None and not seconds:
-        bound = _sum_nearest_distances(unit_records, k, jobs) / (2 * k)
-    elif weighing.values is None:
-        bound = 0.0
-    else:
-        bound = compute_weighted_bound(unit_records, k, weighing.values)
-    bound *= 1 - ROUNDING
-    if seconds and len(records) >= 2 * k:
+        labels = np.zeros(len(unit_records), np.intp)
+        bound = compute_sse(unit_records, labels, weighing.values)
+        return rescale_squares(bound * (1 - ROUNDING), exponent) * weighing.unit
+    bound = 0.0
+    if seconds:
         from aggopt.algorithms.pair_bound import bound_partitions  # imports numba
 
-        by_pairs = bound_partitions(
+        bound = bound_partitions(
             unit_records,
             k,
             seconds,
             weights=weighing.values,
             requirements=requirements,
             progress=progress,
-        )
-        bound = max(bound, by_pairs.bound)
+        ).bound
+    if weighing.values is not None:
+        neighbours = compute_weighted_bound(unit_records, k, weighing.values)
+        bound = max(bound, neighbours * (1 - ROUNDING))
+    elif bound == 0:
+        neighbours = _sum_nearest_distances(unit_records, k, jobs) / (2 * k)
+        bound = neighbours * (1 - ROUNDING)
     return rescale_squares(bound, exponent) * weighing.unit
 
 

@@ -192,6 +192,9 @@ class PairProgram:
         The neighbour bound, which is below the value of the start; 0 with weights.
     loses
         Whether any partition loses: not if each record has k - 1 copies.
+    is_listed
+        Whether lists of nearest records took no more work than `budget`; otherwise
+        there is no program, and its bound is 0.
     bound
         Largest bound proven so far, in the unit of the squares of the records.
     work
@@ -209,6 +212,7 @@ class PairProgram:
         effort: RoundEffort,
         weights: Floats | None = None,
         promises: Sequence[PairRequirement] = (),
+        budget: float = inf,
     ) -> None:
         n = len(records)
         self.n = n
@@ -221,9 +225,12 @@ class PairProgram:
         self.masses = np.ones(n) if weights is None else weights[self.order]
         count = k + MORE if weights is None else 2 * k + MORE
         count = min(max(LISTED if n <= MANY else 0, count), n - 1)
-        near, distances = self._find_nearest(count)
+        self.neighbour_bound = self.bound = 0.0
+        near, distances = np.empty((n, count), np.int32), np.empty((n, count))
+        self.is_listed = self._find_nearest(near, distances, budget)
+        if not self.is_listed:
+            return
         nearest = distances[:, k - 2]
-        self.neighbour_bound = 0.0
         if weights is None:
             self.neighbour_bound = float(distances[:, : k - 1].sum()) / (2 * k)
         self.bound = self.neighbour_bound * (1 - NEIGHBOUR_ROUNDING)
@@ -274,13 +281,15 @@ class PairProgram:
         one, other = one[one != other], other[one != other]
         return _sort_keys(np.minimum(one, other) * self.n + np.maximum(one, other))
 
-    def _find_nearest(self, count: int) -> tuple[I32, Floats]:
-        near = np.empty((self.n, count), np.int32)
-        distances = np.empty((self.n, count))
+    def _find_nearest(self, near: I32, distances: Floats, budget: float) -> bool:
+        """Fill in the nearest records; False if it would take more than a budget."""
+        leaves = len(self.boxes.node)
         for start, stop in self._iterate_leaves():
             compared = boxes.find_nearest(self.boxes, start, stop, near, distances)
             self.work += self._measure_work(compared)
-        return near, distances
+            if self.work * leaves / stop > budget:
+                return False
+        return True
 
     def _measure_work(self, compared: int) -> float:
         """Return the work of comparing so many pairs of leaves."""

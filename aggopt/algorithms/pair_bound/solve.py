@@ -85,14 +85,22 @@ def bound_partitions(
     Returns
     -------
     PairBound
-        The largest bound proven.  Ctrl-C ends the search, and the bound so far counts;
-        it is raised if there is none yet.
+        The largest bound proven; 0 if the budget does not suffice to find the nearest
+        records.  Ctrl-C ends the search, and the bound so far counts; it is raised if
+        there is none yet.
     """
-    program = PairProgram(
-        records, k, effort=RoundEffort(), weights=weights, promises=requirements
-    )
-    start = program.neighbour_bound
     budget = seconds * RATE
+    program = PairProgram(
+        records,
+        k,
+        effort=RoundEffort(),
+        weights=weights,
+        promises=requirements,
+        budget=budget,
+    )
+    if not program.is_listed:
+        return PairBound(0.0, 0.0, 0)
+    start = program.neighbour_bound
     history = [program.bound]
     interrupted = False
     last = 0
