@@ -15,6 +15,7 @@ from aggopt.algorithms.pair_bound import certificate_kernels as certificate
 from aggopt.algorithms.pair_bound import row_kernels as rows
 from aggopt.algorithms.pair_bound import separation_kernels as separation
 from aggopt.algorithms.pair_bound import step_kernels as steps
+from aggopt.algorithms.pair_bound.cut_pool import CutPool
 from aggopt.algorithms.pair_bound.requirements import PairRequirement
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats, Labels
@@ -30,7 +31,6 @@ LIMIT = 4.0
 LOCAL = (1e-3, 1e15)  # range of the scales of records: one may be far from all others
 LOCAL_WEIGHTS, PLAIN_WEIGHTS = (0.05, 20.0), (1e-3, 1e3)  # ranges of omega
 PORTION = 2e7  # entries between two moments at which Ctrl-C is raised
-IDLE = 1e-7  # a cut with a smaller multiplier is dropped
 VECTOR = 8  # distances that are computed in the time of one entry
 ROUND = 5e5  # entries that are visited in the time which a round takes besides
 STILL = 1e-20  # square of a movement that is none
@@ -58,125 +58,6 @@ class RoundEffort:
     length: int = 20
     triangles: int = 8
     together: float = 1e-3
-
-
-@dataclass(eq=False)
-class CutPool:
-    """Cuts with their multipliers, one array a family."""
-
-    cuts: rows.Cuts
-    counts: Floats
-    caps: Floats
-    triangles: Floats
-    common: Floats
-    sizes: Floats
-    promises: Floats
-    promise_sides: Floats
-
-    @classmethod
-    def start(cls, counted: I32, classes: I32) -> "CutPool":
-        """Return the cuts of the start: counts of some records, without multipliers."""
-        none = np.zeros(0, np.int32)
-        zero = np.zeros(1, np.int64)
-        cuts = rows.Cuts(
-            counted,
-            np.zeros((0, 2), np.int32),
-            np.zeros((0, 3), np.int32),
-            np.zeros((0, 2), np.int32),
-            none,
-            zero,
-            none,
-            none,
-            zero,
-            none,
-            classes,
-            none,
-            none,
-            np.zeros(0),
-            zero,
-            np.zeros(0),
-        )
-        return cls(cuts, np.zeros(len(counted)), *(np.zeros(0) for _ in range(6)))
-
-    @property
-    def multipliers(self) -> Floats:
-        """Multipliers of all cuts, in the order of the rows."""
-        return np.concatenate(
-            [
-                self.counts,
-                self.caps,
-                self.triangles,
-                self.common,
-                self.sizes,
-                self.promises,
-            ]
-        )
-
-    @property
-    def apexes(self) -> I32:
-        """A record of each cut, for its scale."""
-        return np.concatenate(
-            [
-                self.cuts.counted,
-                self.cuts.caps[:, 0],
-                self.cuts.triangles[:, 0],
-                self.cuts.ends[:, 0],
-                self.cuts.member[self.cuts.set_start[:-1]],
-                self.cuts.apex,
-            ]
-        )
-
-    def sides(self, k: int) -> Floats:
-        """Sides of all cuts."""
-        sets = -k * (np.diff(self.cuts.set_start) // k).astype(np.float64)
-        zeros = len(self.multipliers) - len(sets) - len(self.promises)
-        return np.concatenate([np.zeros(zeros), sets, self.promise_sides])
-
-    def set_multipliers(self, values: Floats) -> None:
-        """Set the multipliers of all cuts."""
-        families = self.counts, self.caps, self.triangles, self.common, self.sizes
-        parts = np.split(values, np.cumsum([len(family) for family in families]))
-        self.counts, self.caps, *others = (part.copy() for part in parts)
-        self.triangles, self.common, self.sizes, self.promises = others
-
-    def drop_idle(self, *, is_fixed: bool) -> None:
-        """Drop cuts with multiplier 0; only caps and triangles if `is_fixed`."""
-        cuts = self.cuts
-        p, t = (np.flatnonzero(v > IDLE) for v in (self.caps, self.triangles))
-        least = -1.0 if is_fixed else IDLE
-        c, u = (np.flatnonzero(v > least) for v in (self.common, self.sizes))
-        end_start, ends = _take_lists(cuts.end_start, c)
-        set_start, members = _take_lists(cuts.set_start, u)
-        f = np.flatnonzero(self.promises > IDLE)
-        level_start, levels = _take_lists(cuts.level_start, f)
-        self.cuts = rows.Cuts(
-            cuts.counted,
-            cuts.caps[p],
-            cuts.triangles[t],
-            cuts.ends[c],
-            cuts.itself[c],
-            end_start,
-            cuts.end_record[ends],
-            cuts.end_side[ends],
-            set_start,
-            cuts.member[members],
-            cuts.classes,
-            cuts.apex[f],
-            cuts.promise[f],
-            cuts.own[f],
-            level_start,
-            cuts.levels[levels],
-        )
-        self.promises, self.promise_sides = self.promises[f], self.promise_sides[f]
-        self.caps, self.triangles = self.caps[p], self.triangles[t]
-        self.common, self.sizes = self.common[c], self.sizes[u]
-
-
-def _take_lists(start: I64, chosen: Labels) -> tuple[I64, Labels]:
-    """Return beginnings and entries of the chosen lists, among those of all lists."""
-    lengths = np.diff(start)[chosen]
-    begin = np.concatenate([[0], np.cumsum(lengths)])
-    return begin, np.arange(begin[-1]) + np.repeat(start[chosen] - begin[:-1], lengths)
 
 
 class PairProgram:
@@ -234,31 +115,14 @@ class PairProgram:
         if weights is None:
             self.neighbour_bound = float(distances[:, : k - 1].sum()) / (2 * k)
         self.bound = self.neighbour_bound * (1 - NEIGHBOUR_ROUNDING)
-        positive = nearest[nearest > 0]
-        self.loses = len(positive) > 0
-        typical = float(np.median(positive)) / k if self.loses else 1.0
-        self.scale = 2.0 ** max(round(log2(typical)), LEAST_POWER)  # a power is exact
-        self.unit = 1.0 / (k * self.scale)
-        self.scales = np.clip(nearest * self.unit, *LOCAL) * self.masses
-        self.weights = LOCAL_WEIGHTS
-        self.omega = 1.0
+        self.loses = bool(nearest.any() or promises)
+        self.promises = [promise.reorder(self.order) for promise in promises]
+        self._bound_sizes(is_weighted=weights is not None)
+        self._set_scales(nearest)
         self.y = 0.5 * nearest * self.unit * self.masses
         self.limits = 0.5 * LIMIT * distances[:, -1] * self.unit * self.masses
-        self.low, self.high = np.full(n, k / (2 * k - 1)), np.ones(n)
-        if weights is not None:
-            self.low, self.high = _bound_sizes(self.masses, k)
-        self.promises = [promise.reorder(self.order) for promise in promises]
-        for promise in self.promises:  # a group that keeps it may not be split
-            self.low = np.full(n, k / n)
-            self.high = np.minimum(self.high, k / promise.least_sizes)
         self.x = self.high.copy()
-        self.keys = self._make_keys(np.repeat(np.arange(n), count), near)
-        for promise in self.promises:
-            others = promise.find_partners(self.records, k)
-            keys = self._make_keys(np.repeat(np.arange(n), others.shape[1]), others)
-            self.keys = _sort_keys(np.concatenate([self.keys, keys]))
-        self.w = np.zeros(len(self.keys))
-        self.missing = self.keys[:0]
+        self._list_start(near)
         counted = 0 if weights is None else n
         classes = np.zeros((len(self.promises), n), np.int32)
         for number, promise in enumerate(self.promises):
@@ -268,8 +132,38 @@ class PairProgram:
         self.build()
         if promises:  # whose partners are farther than the nearest
             for records_of in (self.pairs.first, self.pairs.second):
-                costs = LIMIT * self.matrix.costs
-                np.maximum.at(self.limits, records_of, costs)
+                np.maximum.at(self.limits, records_of, LIMIT * self.matrix.costs)
+
+    def _bound_sizes(self, *, is_weighted: bool) -> None:
+        """Set the least and the greatest value of each x."""
+        n, k = self.n, self.k
+        self.low, self.high = np.full(n, k / (2 * k - 1)), np.ones(n)
+        if is_weighted:
+            self.low, self.high = _find_size_bounds(self.masses, k)
+        for promise in self.promises:  # a group that satisfies it may not be split
+            self.low = np.full(n, k / n)
+            self.high = np.minimum(self.high, k / promise.least_sizes)
+
+    def _set_scales(self, nearest: Floats) -> None:
+        """Set the scale of costs, and of the multipliers of each record."""
+        positive = nearest[nearest > 0]
+        typical = float(np.median(positive)) / self.k if len(positive) else 1.0
+        self.scale = 2.0 ** max(round(log2(typical)), LEAST_POWER)  # a power is exact
+        self.unit = 1.0 / (self.k * self.scale)
+        self.scales = np.clip(nearest * self.unit, *LOCAL) * self.masses
+        self.weights = LOCAL_WEIGHTS
+        self.omega = 1.0
+
+    def _list_start(self, near: I32) -> None:
+        """List the pairs of the start: the nearest, and partners for requirements."""
+        every = np.arange(self.n)
+        self.keys = self._make_keys(np.repeat(every, near.shape[1]), near)
+        for promise in self.promises:
+            others = promise.find_partners(self.records, self.k)
+            keys = self._make_keys(np.repeat(every, others.shape[1]), others)
+            self.keys = _sort_keys(np.concatenate([self.keys, keys]))
+        self.w = np.zeros(len(self.keys))
+        self.missing = self.keys[:0]
 
     def use_plain_scale(self) -> None:
         """Give all records one scale."""
@@ -676,7 +570,7 @@ def _sort_keys(keys: I64) -> I64:
     return keys[np.diff(keys, prepend=-1) > 0]
 
 
-def _bound_sizes(masses: Floats, k: int) -> tuple[Floats, Floats]:
+def _find_size_bounds(masses: Floats, k: int) -> tuple[Floats, Floats]:
     """Return the least and the greatest k / W of a group of weight W with each record.
 
     A group has k to 2k - 1 records: the others are at best the lightest, or heaviest.

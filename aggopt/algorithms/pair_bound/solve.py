@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.algorithms.pair_bound.program import CutPool, PairProgram, RoundEffort
+from aggopt.algorithms.pair_bound.cut_pool import CutPool
+from aggopt.algorithms.pair_bound.program import PairProgram, RoundEffort
 from aggopt.algorithms.pair_bound.requirements import PairRequirement
 from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF, SECOND, Cuts
 from aggopt.core.deadline import Deadline
