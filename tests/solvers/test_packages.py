@@ -32,6 +32,7 @@ ORDER = {  # who takes a class or a model; the first that is installed is the de
     "univariate": ["dynamic", "shortest_path"],
     "frequencies": ["slots"],
     "pair_bound": ["pair_bound"],
+    "generalised_loss": ["boxes"],
 }
 
 

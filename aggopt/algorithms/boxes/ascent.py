@@ -1,0 +1,210 @@
+"""Prices of records that rise against a list of boxes: every round proves a bound.
+
+A price of 0 for each record is feasible.  Each round raises all prices by a step, and
+lowers those of each box that breaks its condition (see `aggopt.models.
+generalised_loss`): one pass ends feasible.  Steps shrink from round to round, from
+twice the mean price on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import exp, fsum, inf
+from typing import Any
+
+import numpy as np
+
+from aggopt.algorithms.boxes.state import PriceState
+from aggopt.core.deadline import Deadline, compile_time
+from aggopt.core.types import F64, I32, I64
+from aggopt.models import generalised_loss as model
+from aggopt.solvers.certificate import Answer, Status, is_gap_closed
+from aggopt.solvers.options import check_time_limit
+from aggopt.solvers.solver import Solver
+
+ROUNDS = 700  # more raise the bound by less than a thousandth
+FIRST_STEP = 2.0  # times the mean price; smaller ones fail where equal records abound
+DECAY = 5.3  # the last step is exp(-DECAY) of the first
+REACH = 4.0  # steps that a price may rise before boxes with slack are looked at again
+SAFE = model.SAFE
+
+
+@dataclass(frozen=True, eq=False)
+class PricedBoxes:
+    """A list of boxes, and the combinations of records in them.
+
+    Attributes
+    ----------
+    starts, members, losses
+        As in `aggopt.algorithms.boxes.box_list.BoxList`.
+    counts, weights : (c,)
+        Number of records of each combination, and the sampling weight of each.
+    k
+        Least number of records of a group.
+    cap
+        All boxes below this loss are listed; inf if all are.
+    """
+
+    starts: I64 = field(repr=False)
+    members: I32 = field(repr=False)
+    losses: F64 = field(repr=False)
+    counts: I64 = field(repr=False)
+    weights: F64 = field(repr=False)
+    k: int
+    cap: float
+
+    @cached_property
+    def ceiling(self) -> F64:
+        """Highest price of each combination: the least loss of the missing boxes."""
+        largest = float(self.losses.max(initial=0.0)) if self.cap == inf else self.cap
+        return np.asarray(largest * self.weights)
+
+    @cached_property
+    def by_loss(self) -> I64:
+        """The boxes, cheap ones first, (b,)."""
+        return np.argsort(self.losses, kind="stable")
+
+    def make_state(self, prices: F64) -> PriceState:
+        """Return the state of kernels that change a copy of these prices."""
+        room = np.zeros(self.k, np.int64), np.zeros(self.k)
+        return PriceState(prices.copy(), self.counts, self.weights, self.k, *room)
+
+    def find_cheapest_prices(self) -> F64:
+        """Return the weighted loss of the cheapest box of each combination: feasible.
+
+        They prove the neighbour bound: it also holds if each record may publish a true
+        value that fits k records, whatever these publish.
+        """
+        from aggopt.algorithms.boxes import price_kernels as kernels
+
+        cheapest = self.ceiling / self.weights
+        kernels.find_cheapest(self.starts, self.members, self.losses, cheapest)
+        return np.asarray(cheapest * self.weights)
+
+    def measure_slack(self, prices: F64) -> F64:
+        """Return by how much k prices of each box could rise together, (b,)."""
+        from aggopt.algorithms.boxes import price_kernels as kernels
+
+        slack = np.zeros(len(self.losses))
+        kernels.measure_slack(
+            self.starts, self.members, self.losses, self.make_state(prices), slack
+        )
+        return slack
+
+    def lower_prices(self, prices: F64, order: I64) -> F64:
+        """Return prices lowered until the boxes hold, taken in this order."""
+        from aggopt.algorithms.boxes import price_kernels as kernels
+
+        state = self.make_state(prices)
+        kernels.lower_prices(order, self.starts, self.members, self.losses, state)
+        return state.prices
+
+    def make_feasible(self, prices: F64) -> F64:
+        """Return feasible prices that are no higher, whatever rounding did."""
+        capped = np.minimum(prices, self.ceiling)
+        lowered = self.lower_prices(capped, self.by_loss)
+        worst = -float(self.measure_slack(lowered).min(initial=0.0))
+        return np.asarray(lowered - worst / self.k - SAFE * (1 + np.abs(lowered)))
+
+    def compute_bound(self, prices: F64) -> float:
+        """Return the bound that feasible prices prove, 0 or more."""
+        return max(0.0, fsum(self.counts * prices))
+
+
+def raise_prices(
+    boxes: PricedBoxes,
+    *,
+    clock: Deadline,
+    rounds: int = ROUNDS,
+    prices: F64 | None = None,
+) -> F64:
+    """Return feasible prices (c,) of a high sum, from the best of all rounds.
+
+    Boxes with more slack than prices can have risen are left out, until prices have
+    risen by REACH steps, or steps are half as long.  Equal lists get equal prices if
+    no limit of time ends the rounds.
+    """
+    prices = boxes.find_cheapest_prices()
+    best, highest = prices, boxes.compute_bound(prices)
+    mean = highest / boxes.counts.sum()
+    rng = np.random.default_rng(0)
+    reference, active, reach = prices, boxes.by_loss, -1.0
+    for turn in range(rounds):
+        if clock.over:
+            break
+        spent = clock.spent / clock.seconds if clock.seconds else 0.0
+        share = max(turn / rounds, spent)
+        step = FIRST_STEP * mean * exp(-DECAY * share**0.5)  # few rounds of long steps
+        raised = np.minimum(prices + step, boxes.ceiling)
+        if reach > 2 * REACH * step or (raised - reference).max(initial=0.0) > reach:
+            reference, reach = prices, REACH * step
+            slack = boxes.measure_slack(reference)
+            active = boxes.by_loss[slack[boxes.by_loss] <= boxes.k * reach + SAFE]
+        prices = boxes.lower_prices(raised, _order_boxes(active, turn, rng))
+        bound = boxes.compute_bound(prices)
+        if bound > highest:
+            best, highest = prices, bound
+        clock.report((turn + 1) / rounds)
+    return boxes.make_feasible(best)
+
+
+def _order_boxes(active: I64, turn: int, rng: np.random.Generator) -> I64:
+    """Return the boxes by loss, at random or backwards, in turn."""
+    if turn % 3 == 0:
+        return active
+    return rng.permutation(active) if turn % 3 == 1 else active[::-1].copy()
+
+
+def run(
+    data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
+) -> Answer:
+    """Return numbers of records at boxes, with the bound that prices prove.
+
+    Boxes are opened by their slack, least first, for the records that are left.
+    """
+    time_limit = native.get("time_limit")
+    check_time_limit(time_limit)
+    clock = Deadline(time_limit)
+    boxes = PricedBoxes(
+        np.asarray(data.first, np.int64),
+        np.asarray(data.combination, np.int32),
+        data.loss,
+        np.asarray(data.count, np.int64),
+        data.weights,
+        data.k,
+        data.cap,
+    )
+    started = compile_time.now()
+    prices = raise_prices(boxes, clock=clock)
+    bound = boxes.compute_bound(prices)
+    numbers = open_boxes(data, boxes.measure_slack(prices))
+    seconds = compile_time.now() - started
+    if numbers is None:
+        return Answer(None, Status.FAILED, bound, solver.name, seconds)
+    cost = model.objective(data, model.point(data, numbers))
+    status = Status.OPTIMAL if is_gap_closed(cost, bound) else Status.UNPROVEN
+    return Answer(numbers, status, bound, solver.name, seconds)
+
+
+def open_boxes(data: model.Data, slack: F64) -> F64 | None:
+    """Return numbers (p,) of records at boxes that open in the order of their slack.
+
+    A box opens if k records inside are left, and takes all of them.  The last ones join
+    the cheapest open box that contains them.  All are published alike if some have no
+    such box; None if no box contains all.
+    """
+    left = np.array(data.count, np.int64)
+    numbers = np.zeros(len(data.box))
+    is_open = np.zeros(len(data.loss), bool)
+    for b in np.argsort(slack, kind="stable"):
+        members = data.get_members(b)
+        if left[members].sum() >= data.k:
+            is_open[b] = True
+            numbers[data.first[b] : data.first[b + 1]] = left[members]
+            left[members] = 0
+    for b in np.argsort(data.loss, kind="stable"):
+        if is_open[b]:
+            members = data.get_members(b)
+            numbers[data.first[b] : data.first[b + 1]] += left[members]
+            left[members] = 0
+    return model.publish_all_alike(data) if left.any() else numbers

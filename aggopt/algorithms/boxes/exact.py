@@ -1,0 +1,116 @@
+"""The best of all releases of small tables: places that prices leave over, by HiGHS.
+
+With feasible prices of bound B and a release of loss V, a box b can be open in a better
+release only if k F_b less its k largest prices is at most V - B.  A combination can be
+published as that box only if this holds with its own price in place of the least of the
+k.  The integer program has these places alone.
+"""
+
+from dataclasses import replace
+from math import fsum, inf
+
+import numpy as np
+
+from aggopt.core.types import F64
+from aggopt.errors import InfeasibleInputError
+from aggopt.models import generalised_loss as model
+from aggopt.solvers.certificate import Answer, Status
+from aggopt.solvers.run_solver import run_solver
+from aggopt.solvers.solver import Solver
+
+MOST_PLACES = 400_000  # pairs of the program: solvers take minutes from a tenth of them
+WHOLE = 1e-4  # how far from whole numbers those of a solver may be
+SAFE = 1e-9  # of a loss: more than adding it up rounds
+
+
+def solve_places(
+    data: model.Data,
+    prices: F64,
+    loss: float,
+    solver: Solver,
+    *,
+    time_limit: float | None = None,
+) -> Answer:
+    """Return a better release than one of this loss, and a bound on all.
+
+    Parameters
+    ----------
+    data
+        All boxes that a release may publish.
+    prices : (c,)
+        Feasible prices.
+    loss
+        Loss of a known release.
+
+    Returns
+    -------
+    Answer
+        reading: whole numbers (p,) of records at pairs of `data`; None if no better
+        release is found.  bound: no release loses less; `loss` if none is better.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The prices leave too many places.
+    """
+    proven = max(0.0, fsum(data.count * prices))
+    kept = find_places(data, prices, loss - proven + SAFE * max(1.0, loss))
+    if len(np.unique(data.combination[kept])) < len(data.count):
+        return Answer(None, Status.OPTIMAL, loss, solver.name, 0.0)
+    if kept.sum() > MOST_PLACES:
+        raise InfeasibleInputError(
+            f"The program has {int(kept.sum())} places of combinations in boxes, and "
+            f"solvers take up to {MOST_PLACES}.",
+            fix="leave the solver out: the bound by prices is proven, too.",
+        )
+    answer = run_solver(
+        model.MODEL, select_places(data, kept), solver, None, time_limit=time_limit
+    )
+    bound = proven if answer.bound is None else max(proven, min(answer.bound, loss))
+    bound = model.round_bound_up(data, bound)
+    if answer.status is Status.INFEASIBLE:
+        bound = loss
+    numbers = None
+    if answer.reading is not None:
+        whole = np.rint(answer.reading)
+        if np.abs(whole - answer.reading).max(initial=0.0) < WHOLE:
+            numbers = np.zeros(len(data.box))
+            numbers[kept] = whole
+            numbers = _require_better(data, numbers, loss)
+    return replace(answer, reading=numbers, bound=bound)
+
+
+def _require_better(data: model.Data, numbers: F64, loss: float) -> F64 | None:
+    """Return numbers that are feasible, whole and lose less than `loss`, or None."""
+    at = model.point(data, numbers)
+    is_feasible = model.MODEL.violation(data, at) == 0
+    return numbers if is_feasible and model.objective(data, at) < loss else None
+
+
+def find_places(data: model.Data, prices: F64, gap: float) -> np.ndarray:
+    """Return which pairs (p,) occur in releases within `gap` of the prices' bound."""
+    kept = np.zeros(len(data.box), np.bool_)
+    for b in range(len(data.loss)):
+        taken, excess = model.sum_largest(data, prices, b)
+        if excess == -inf or -excess > gap:
+            continue
+        members = data.get_members(b)
+        own = prices[members] - data.weights[members] * data.loss[b]
+        least = own[taken > 0].min()
+        pairs = slice(data.first[b], data.first[b + 1])
+        kept[pairs] = -excess + np.maximum(0.0, least - own) <= gap
+        if data.count[members[kept[pairs]]].sum() < data.k:
+            kept[pairs] = False
+    return kept
+
+
+def select_places(data: model.Data, kept: np.ndarray) -> model.Data:
+    """Return the data with some pairs alone, which contain every combination."""
+    boxes, box = np.unique(data.box[kept], return_inverse=True)
+    return replace(
+        data,
+        box=box,
+        combination=data.combination[kept],
+        loss=data.loss[boxes],
+        shares="whole",
+    )

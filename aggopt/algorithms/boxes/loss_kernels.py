@@ -1,0 +1,40 @@
+"""Compiled losses of groups from positions.  Importing this imports numba."""
+
+from aggopt.algorithms.boxes.state import NAMES, TREE, LossTables
+from aggopt.core.compiled import unrefcounted_inlined
+from aggopt.core.types import I64
+
+
+@unrefcounted_inlined
+def measure_loss(losses: LossTables, a: int, p: int, q: int) -> float:
+    """Return the loss of attribute a between positions p and q."""
+    first = losses.first[a]
+    if losses.kind[a] == TREE:
+        return float(losses.entries[first + p * losses.m[a] + q])
+    between = abs(losses.entries[first + p] - losses.entries[first + q])
+    return float(losses.weight[a] * min(between, 1.0))
+
+
+@unrefcounted_inlined
+def find_least(losses: LossTables, a: int, p: int, q: int) -> int:
+    """Return the least position of the statement about positions p to q, p <= q."""
+    if losses.kind[a] == TREE:
+        return int(losses.low[losses.first[a] + p * losses.m[a] + q])
+    return 0 if losses.kind[a] == NAMES and p < q else p
+
+
+@unrefcounted_inlined
+def find_greatest(losses: LossTables, a: int, p: int, q: int) -> int:
+    """Return the greatest position of the statement about positions p to q, p <= q."""
+    if losses.kind[a] == TREE:
+        return int(losses.high[losses.first[a] + p * losses.m[a] + q])
+    return losses.m[a] - 1 if losses.kind[a] == NAMES and p < q else q
+
+
+@unrefcounted_inlined
+def measure_hull(losses: LossTables, least: I64, greatest: I64) -> float:
+    """Return the loss of each record of a group between two rows of positions."""
+    total = 0.0
+    for a in range(len(least)):
+        total += measure_loss(losses, a, least[a], greatest[a])
+    return total
