@@ -24,7 +24,7 @@ from aggopt.core.record_weights import compute_sse
 from aggopt.core.types import F64, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.partition import Partition, Partitioner
-from aggopt.partition.registry import AttributeUse
+from aggopt.partition.registry import AttributeUse, Objective
 from aggopt.partition.shared.scaling import scale_records
 from aggopt.privacy import distinct_l, t_closeness
 
@@ -51,6 +51,8 @@ class TriedPartitioner:
         Ordinary records without near-ties, and the k of their groups.
     cases
         The tables whose groups are counted.
+    objective
+        The loss that its certificate states.
     """
 
     name: str
@@ -63,6 +65,7 @@ class TriedPartitioner:
     records: F64 = field(default_factory=make_normal_records, repr=False)
     group_sizes: Sequence[int] = (2, 3, K)
     cases: Sequence[Case] = field(default_factory=list_cases, repr=False)
+    objective: Objective = Objective.SQUARES
     _known: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -77,6 +80,7 @@ class TriedPartitioner:
             method.takes,
             method.guarantees,
             method.origin is None,
+            objective=method.objective,
         )
 
     @cached_property
@@ -174,26 +178,30 @@ def certificate_is_true(f: TriedPartitioner) -> None:
     if f.takes is not AttributeUse.SEVERAL:
         X = X[:, :1]
     Z = scale_records(X) if f.standardises else np.asarray(X)
-    loss = _compute_unweighted_loss(Z, f.labels(make_normal_records()[:7], 2))
+    loss = _compute_labelled_loss(f, Z, f.labels(make_normal_records()[:7], 2))
     certificate = partition.certificate
     stated = certificate.objective
     near = abs(stated - loss) <= 1e-9 * max(1.0, loss)
     require(near, f"the objective is {stated:.9g}, and the groups lose {loss:.9g}")
-    best = min(_sum_group_losses(Z, groups) for groups in iter_partitions(len(Z), 2))
+    best = min(_sum_group_losses(f, Z, g) for g in iter_partitions(len(Z), 2))
     bound = certificate.bound
     if bound is not None:
         is_bound = bound <= best + 1e-9 * max(1.0, best)
         require(is_bound, f"it proves {bound:.9g}, and {best:.9g} is reached")
 
 
-def _compute_unweighted_loss(Z: F64, labels: npt.NDArray[Any]) -> float:
-    """Return the sum of squares within groups, the slow way."""
-    return _sum_group_losses(
-        Z, [np.flatnonzero(labels == g) for g in np.unique(labels)]
-    )
+def _compute_labelled_loss(
+    f: TriedPartitioner, Z: F64, labels: npt.NDArray[Any]
+) -> float:
+    """Return the loss of groups by the method's objective, the slow way."""
+    groups = [np.flatnonzero(labels == g) for g in np.unique(labels)]
+    return _sum_group_losses(f, Z, groups)
 
 
-def _sum_group_losses(Z: F64, groups: Any) -> float:
+def _sum_group_losses(f: TriedPartitioner, Z: F64, groups: Any) -> float:
+    if f.objective is Objective.GENERALISED:  # of numbers: ranges, over that of all
+        width = np.ptp(Z, axis=0)
+        return sum(len(g) * float((np.ptp(Z[g], axis=0) / width).sum()) for g in groups)
     return sum(float(((Z[g] - Z[g].mean(axis=0)) ** 2).sum()) for g in groups)
 
 
@@ -238,14 +246,14 @@ def whole_weights_are_replicated_records(f: TriedPartitioner) -> None:
         not_tried("it returns labels without a certificate")
     Z = np.repeat(X, TIMES, axis=0)
     Z = scale_records(Z) if f.standardises else Z
-    loss = _compute_weighted_loss(Z, partition.labels)
+    loss = _compute_weighted_loss(f, Z, partition.labels)
     certificate = partition.certificate
     stated = certificate.objective
     near = abs(stated - loss) <= 1e-9 * max(1.0, loss)
     require(near, f"the objective is {stated:.9g}, and the records lose {loss:.9g}")
     if certificate.bound is not None:
         best = min(
-            _compute_weighted_loss(Z, _number_groups(groups))
+            _compute_weighted_loss(f, Z, _number_groups(groups))
             for groups in iter_partitions(len(X), 2)
         )
         is_bound = certificate.bound <= best + 1e-9 * max(1.0, best)
@@ -262,9 +270,11 @@ def _require_weighing(f: TriedPartitioner) -> None:
         not_tried("it takes one attribute")
 
 
-def _compute_weighted_loss(Z: F64, labels: npt.NDArray[Any]) -> float:
+def _compute_weighted_loss(
+    f: TriedPartitioner, Z: F64, labels: npt.NDArray[Any]
+) -> float:
     """Return the loss of replicated records Z in the groups (7,) before replication."""
-    return compute_sse(Z, np.repeat(labels, TIMES))
+    return _compute_labelled_loss(f, Z, np.repeat(labels, TIMES))
 
 
 def _number_groups(groups: list[list[int]]) -> npt.NDArray[Any]:

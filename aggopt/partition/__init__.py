@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from aggopt.partition._diverse_vmdav import (
         diverse_vmdav as diverse_vmdav,
     )
+    from aggopt.partition._generalising.generalising import (
+        generalising as generalising,
+    )
     from aggopt.partition._individual_ranking import (
         individual_ranking as individual_ranking,
     )

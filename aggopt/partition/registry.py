@@ -129,6 +129,14 @@ class Bound(StrEnum):
 
     NEIGHBOURS = "proof by nearest neighbours"
     OWN = "the method's own proof"
+    BOXES = "proof by boxes of values"
+
+
+class Objective(StrEnum):
+    """Loss that a method minimises, and that its certificate states."""
+
+    SQUARES = "sum of squares within groups"
+    GENERALISED = "loss of the true values that groups publish"
 
 
 class ConfidentialUse(StrEnum):
@@ -154,6 +162,8 @@ class Partitioner(Method):
         Requirements of k, l and t that its groups satisfy, whatever the table.
     bound
         Source of the bound of its certificate.
+    objective
+        Loss that it minimises.
     confides
         Number of confidential attributes that it uses.
     takes
@@ -179,6 +189,7 @@ class Partitioner(Method):
     settings: type[MethodSection]
     guarantees: frozenset[str] = frozenset("k")
     bound: Bound = Bound.NEIGHBOURS
+    objective: Objective = Objective.SQUARES
     confides: ConfidentialUse = ConfidentialUse.NONE
     takes: AttributeUse = AttributeUse.SEVERAL
     initial: bool = False

@@ -20,6 +20,7 @@ from aggopt.partition import (
 
 SOON = {  # settings with which those that search, or prove, end soon
     "blocked": {"block_size": 128, "effort": "fast"},
+    "generalising": {"effort": "fast"},
     "local_search": {"effort": "fast"},
     "optimal": {"gap_tol": 0.9},
 }

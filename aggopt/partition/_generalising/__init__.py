@@ -1,0 +1,1 @@
+"""Search for groups that publish true values at least loss."""

@@ -1,0 +1,118 @@
+"""Certificates of truthful groups: their loss, and a bound by boxes of values."""
+
+import numpy as np
+
+from aggopt.algorithms.boxes.ascent import raise_prices
+from aggopt.algorithms.boxes.box_list import list_boxes
+from aggopt.algorithms.boxes.exact import solve_places
+from aggopt.core.deadline import Deadline
+from aggopt.core.types import F64, I64, Labels
+from aggopt.core.validation import renumber_groups
+from aggopt.encoding.generalisation import GeneralisedTable
+from aggopt.models import generalised_loss as model
+from aggopt.partition.shared.evidence import MET, Evidence, make_certificate
+from aggopt.partition.shared.scaling import Weighing
+from aggopt.solvers import Certificate, Solver, Status
+from aggopt.solvers.certificate import is_gap_closed
+
+DEAREST = 1.5  # times the largest loss in the groups: dearer boxes matter little
+
+
+def certify_generalised(
+    table: GeneralisedTable,
+    labels: Labels,
+    k: int,
+    weighing: Weighing,
+    *,
+    seconds: float,
+    status: Status,
+) -> Evidence:
+    """Return the evidence for the loss of truthful groups.
+
+    The bound holds for any groups of k records, and so for groups that satisfy more.
+    """
+
+    def objective() -> float:
+        return table.compute_loss(labels, weighing.values) * weighing.unit
+
+    def proven(loss: float) -> Certificate:
+        bound = min(bound_loss(table, labels, k, weighing), loss)
+        is_met = loss - bound <= MET * loss
+        return make_certificate(is_met, status, loss, bound, "generalising", seconds)
+
+    return Evidence(status, objective, proven)
+
+
+def bound_loss(
+    table: GeneralisedTable, labels: Labels, k: int, weighing: Weighing
+) -> float:
+    """Return what no groups of k records lose less than, by prices against boxes.
+
+    `labels` (n,) are groups of k records: their losses say which boxes matter.
+    """
+    distinct = table.combine(weighing.values)
+    dearest = float(table.compute_group_losses(labels).max())
+    if dearest == 0.0:
+        return 0.0
+    boxes = list_boxes(table, distinct, k, cap=DEAREST * dearest)
+    priced = boxes.price(distinct, k)
+    bound = priced.compute_bound(raise_prices(priced, clock=Deadline(None)))
+    has_whole_costs = (boxes.losses == np.rint(boxes.losses)).all()
+    if has_whole_costs and weighing.values is None:
+        bound = float(np.ceil(bound))
+    return bound * weighing.unit
+
+
+def prove_optimum(
+    table: GeneralisedTable,
+    labels: Labels,
+    k: int,
+    weighing: Weighing,
+    solver: Solver,
+    clock: Deadline,
+) -> tuple[Labels, Certificate]:
+    """Return the best groups, or the given ones, with the bound of a solver.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Prices leave more places than solvers take.
+    """
+    distinct = table.combine(weighing.values)
+    boxes = list_boxes(table, distinct, k)
+    priced = boxes.price(distinct, k)
+    prices = raise_prices(priced, clock=Deadline(None))
+    data = boxes.make_data(distinct, k)
+    loss = table.compute_loss(labels, weighing.values)
+    limit = None if clock.seconds is None else max(clock.left, LEAST)
+    answer = solve_places(data, prices, loss, solver, time_limit=limit)
+    if answer.reading is not None:
+        labels = publish_boxes(data, answer.reading, distinct.of_record)
+        loss = table.compute_loss(labels, weighing.values)
+    bound = priced.compute_bound(prices) if answer.bound is None else answer.bound
+    bound = min(bound, loss)
+    certificate = make_certificate(
+        is_gap_closed(loss, bound),
+        Status.LIMIT,
+        loss * weighing.unit,
+        bound * weighing.unit,
+        solver.name,
+        clock.spent,
+    )
+    return labels, certificate
+
+
+LEAST = 1.0  # second for a solver, if the search has taken all time
+
+
+def publish_boxes(data: model.Data, numbers: F64, of_record: I64) -> Labels:
+    """Return the group of each record (n,) from whole numbers (p,) at boxes.
+
+    Records of one combination are sent to its boxes in their order.
+    """
+    by_combination = np.argsort(data.combination, kind="stable")
+    counts = np.rint(numbers[by_combination]).astype(np.int64)
+    labels = np.empty(len(of_record), np.intp)
+    records = np.argsort(of_record, kind="stable")
+    labels[records] = np.repeat(data.box[by_combination], counts)
+    return renumber_groups(labels)
