@@ -229,6 +229,18 @@ def test_the_same_seed_gives_the_same_groups():
     assert reported == sorted(reported)
 
 
+def test_an_interrupt_returns_the_best_groups_so_far():
+    def interrupt(share):
+        if 0.3 < share < 1:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        groups = generalising(X, 3, progress=interrupt)
+    assert groups.interrupted
+    assert groups.certificate.status is Status.INTERRUPTED
+    assert groups.loss < generalising(X, 3, time_limit=0).loss
+
+
 def test_what_cannot_be_used_is_refused():
     for change, error, says in (
         ({"cost": "leafs"}, UnknownNameError, "did you mean 'leaves'"),

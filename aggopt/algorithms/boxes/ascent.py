@@ -23,6 +23,7 @@ from aggopt.solvers.options import check_time_limit
 from aggopt.solvers.solver import Solver
 
 ROUNDS = 700  # more raise the bound by less than a thousandth
+MOST_VISITS = 8_000_000_000  # of members of boxes, in all rounds: a minute or two
 FIRST_STEP = 2.0  # times the mean price; smaller ones fail where equal records abound
 DECAY = 5.3  # the last step is exp(-DECAY) of the first
 REACH = 4.0  # steps that a price may rise before boxes with slack are looked at again
@@ -122,18 +123,16 @@ def raise_prices(
 
     Boxes with more slack than prices can have risen are left out, until prices have
     risen by REACH steps, or steps are half as long.  Equal lists get equal prices if
-    no limit of time ends the rounds.
+    the clock has no limit: long lists have fewer rounds, by the members visited.
     """
     prices = boxes.find_cheapest_prices()
     best, highest = prices, boxes.compute_bound(prices)
     mean = highest / boxes.counts.sum()
     rng = np.random.default_rng(0)
+    sizes = np.diff(boxes.starts)
     reference, active, reach = prices, boxes.by_loss, -1.0
-    for turn in range(rounds):
-        if clock.over:
-            break
-        spent = clock.spent / clock.seconds if clock.seconds else 0.0
-        share = max(turn / rounds, spent)
+    share, turn, visits = 0.0, 0, 0
+    while share < 1.0:
         step = FIRST_STEP * mean * exp(-DECAY * share**0.5)  # few rounds of long steps
         raised = np.minimum(prices + step, boxes.ceiling)
         if reach > 2 * REACH * step or (raised - reference).max(initial=0.0) > reach:
@@ -144,7 +143,11 @@ def raise_prices(
         bound = boxes.compute_bound(prices)
         if bound > highest:
             best, highest = prices, bound
-        clock.report((turn + 1) / rounds)
+        turn += 1
+        visits += int(sizes[active].sum())
+        spent = clock.spent / clock.seconds if clock.seconds else 0.0
+        share = max(turn / rounds, visits / MOST_VISITS, spent)
+        clock.report(share)
     return boxes.make_feasible(best)
 
 
