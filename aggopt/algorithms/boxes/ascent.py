@@ -22,7 +22,8 @@ from aggopt.solvers.certificate import Answer, Status, is_gap_closed
 from aggopt.solvers.options import check_time_limit
 from aggopt.solvers.solver import Solver
 
-ROUNDS = 700  # more raise the bound by less than a thousandth
+ROUNDS = 700  # more raise the bound by less than a thousandth, of long lists
+SHORT, MOST_ROUNDS = 200_000_000, 7000  # members visited in rounds of short lists
 MOST_VISITS = 8_000_000_000  # of members of boxes, in all rounds: a minute or two
 FIRST_STEP = 2.0  # times the mean price; smaller ones fail where equal records abound
 DECAY = 5.3  # the last step is exp(-DECAY) of the first
@@ -116,7 +117,7 @@ def raise_prices(
     boxes: PricedBoxes,
     *,
     clock: Deadline,
-    rounds: int = ROUNDS,
+    rounds: int | None = None,
     prices: F64 | None = None,
 ) -> F64:
     """Return feasible prices (c,) of a high sum, from the best of all rounds.
@@ -131,9 +132,12 @@ def raise_prices(
     rng = np.random.default_rng(0)
     sizes = np.diff(boxes.starts)
     reference, active, reach = prices, boxes.by_loss, -1.0
+    if rounds is None:
+        rounds = min(max(ROUNDS, SHORT // max(1, len(boxes.members))), MOST_ROUNDS)
+    power = 1.0 if rounds > ROUNDS else 0.5  # few rounds of long steps in long lists
     share, turn, visits = 0.0, 0, 0
     while share < 1.0:
-        step = FIRST_STEP * mean * exp(-DECAY * share**0.5)  # few rounds of long steps
+        step = FIRST_STEP * mean * exp(-DECAY * share**power)
         raised = np.minimum(prices + step, boxes.ceiling)
         if reach > 2 * REACH * step or (raised - reference).max(initial=0.0) > reach:
             reference, reach = prices, REACH * step

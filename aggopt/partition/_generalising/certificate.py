@@ -1,5 +1,7 @@
 """Certificates of truthful groups: their loss, and a bound by boxes of values."""
 
+from math import inf
+
 import numpy as np
 
 from aggopt.algorithms.boxes.ascent import raise_prices
@@ -16,6 +18,7 @@ from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers.certificate import is_gap_closed
 
 DEAREST = 1.5  # times the largest loss in the groups: dearer boxes matter little
+FEW = 5000  # distinct records up to which all boxes are listed, if memory allows
 
 
 def certify_generalised(
@@ -54,7 +57,8 @@ def bound_loss(
     dearest = float(table.compute_group_losses(labels).max())
     if dearest == 0.0:
         return 0.0
-    boxes = list_boxes(table, distinct, k, cap=DEAREST * dearest)
+    cap = inf if len(distinct) <= FEW else DEAREST * dearest
+    boxes = list_boxes(table, distinct, k, cap=cap)
     priced = boxes.price(distinct, k)
     bound = priced.compute_bound(raise_prices(priced, clock=Deadline(None)))
     has_whole_costs = (boxes.losses == np.rint(boxes.losses)).all()

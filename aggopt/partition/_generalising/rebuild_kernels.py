@@ -115,13 +115,12 @@ def _take_records(
 ) -> float:
     """Take the records of 2 to MOST groups near record i; return their loss.
 
-    A large group without loss lends k records at most, if nothing but k is required.
-    Returns -1 if no group is dissolved, or too few records are taken.
+    A large group lends k records at most, near ones first.  Returns -1 if nothing is
+    lost, or too few records are taken.
     """
     wanted = 2 + draw_below(trial.random_state, MOST - 1)
     trial.counts[RECORDS] = trial.counts[DISSOLVED] = 0
     trial.counts[NEW] = trial.counts[CHANGES] = 0
-    whole = 0
     loss = 0.0
     r = i
     for _ in range(4 * wanted):
@@ -129,31 +128,42 @@ def _take_records(
             break
         g = groups.label[r]
         if groups.open[g]:
-            if groups.size[g] <= LARGE * space.k:
-                loss += groups.mass[g] * groups.loss[g]
-                _take_from(groups, trial, g, groups.size[g])
-                whole += 1
-            elif groups.loss[g] == 0.0 and space.kept is None:
-                _take_from(groups, trial, g, min(space.k, groups.size[g] - space.k))
+            size = groups.size[g]
+            if size <= LARGE * space.k:
+                loss += _take_from(space, groups, trial, groups.head[g], size)
+            else:
+                number = min(space.k, size - space.k)
+                loss += _take_from(space, groups, trial, r, number)
         r = _draw_near(space, trial, i, r)
     trial.counts[LEFT] = trial.counts[RECORDS]
-    return loss if whole > 0 and trial.counts[RECORDS] >= space.k else -1.0
+    return loss if loss > 0.0 and trial.counts[RECORDS] >= space.k else -1.0
 
 
 @unrefcounted_inlined
-def _take_from(groups: HullGroups, trial: RebuildTrial, g: int, number: int) -> None:
-    """Take the first records of group g, which is not open until the trial ends."""
+def _take_from(
+    space: RecordSpace, groups: HullGroups, trial: RebuildTrial, first: int, number: int
+) -> float:
+    """Take records from `first` on; return their loss.
+
+    Their group is not open until the trial ends.
+    """
+    g = groups.label[first]
     groups.open[g] = False
     trial.dissolved[trial.counts[DISSOLVED]] = g
     trial.counts[DISSOLVED] += 1
-    r = groups.head[g]
+    mass = 0.0
+    r = first
     for _ in range(number):
+        if r < 0:
+            break
         at = trial.counts[RECORDS]
         trial.records[at] = r
         trial.source[at] = g
         trial.target[at] = FREE
         trial.counts[RECORDS] = at + 1
+        mass += space.weights[r]
         r = groups.following[r]
+    return float(mass * groups.loss[g])
 
 
 @unrefcounted_inlined
@@ -400,7 +410,10 @@ def _place_rest(
     for p in range(trial.counts[LEFT]):
         i = trial.records[p]
         if groups.size[trial.source[p]] > LARGE * space.k:
-            trial.target[p] = STAYS  # lent: it goes home for nothing
+            trial.target[p] = STAYS  # lent: it returns
+            loss += space.weights[i] * groups.loss[trial.source[p]]
+            if loss > most:
+                return np.inf
             continue
         best, cost = _find_new_group(space, trial, i)
         g, cost_outside = find_best_group(space, groups, i, trial.random_state, cost)
@@ -488,9 +501,11 @@ def _are_satisfied(
     """Whether all groups that the trial makes or widens satisfy the requirements."""
     if kept is None:
         return True
-    return _are_new_satisfied(kept, trial) and _are_widened_satisfied(
-        kept, groups, trial
-    )
+    if not _are_new_satisfied(kept, trial):
+        return False
+    if not _are_widened_satisfied(kept, groups, trial):
+        return False
+    return _are_sources_satisfied(kept, groups, trial)
 
 
 @unrefcounted_inner
@@ -530,6 +545,50 @@ def _are_widened_satisfied(
 
 
 @unrefcounted_inner
+def _are_sources_satisfied(
+    kept: FurtherRequirements, groups: HullGroups, trial: RebuildTrial
+) -> bool:
+    """Whether groups that lend records satisfy the requirements without these."""
+    for t in range(trial.counts[DISSOLVED]):
+        g = trial.dissolved[t]
+        left = groups.size[g]
+        for p in range(trial.counts[RECORDS]):
+            left -= trial.source[p] == g and trial.target[p] != STAYS
+        if left == 0 or left == groups.size[g]:
+            continue
+        number = 0
+        r = groups.head[g]
+        while r >= 0:
+            if not _leaves(trial, r):
+                trial.members[number] = r
+                number += 1
+            r = groups.following[r]
+        if not satisfies(kept, trial.members[:number]):
+            return False
+    return True
+
+
+@unrefcounted_inner
+def _leaves(trial: RebuildTrial, r: int) -> bool:
+    """Whether record r is in the trial and does not stay in its group."""
+    for p in range(trial.counts[RECORDS]):
+        if trial.records[p] == r:
+            return bool(trial.target[p] != STAYS)
+    return False
+
+
+@unrefcounted_inner
+def _shrink_hull(space: RecordSpace, groups: HullGroups, g: int) -> None:
+    """Fit the hull of a group to the records that it still has."""
+    r = groups.head[g]
+    start_hull(space, groups.least[g], groups.greatest[g], r)
+    while r >= 0:
+        widen(space, groups.least[g], groups.greatest[g], r)
+        r = groups.following[r]
+    groups.loss[g] = measure_hull(space.losses, groups.least[g], groups.greatest[g])
+
+
+@unrefcounted_inner
 def _commit(space: RecordSpace, groups: HullGroups, trial: RebuildTrial) -> None:
     """Move the records of an accepted trial into their new groups."""
     for p in range(trial.counts[RECORDS]):
@@ -545,6 +604,8 @@ def _commit(space: RecordSpace, groups: HullGroups, trial: RebuildTrial) -> None
         if groups.size[g] == 0:
             groups.spare[groups.counts[SPARE]] = g
             groups.counts[SPARE] += 1
+        elif groups.loss[g] > 0.0:
+            _shrink_hull(space, groups, g)
     for t in range(trial.counts[NEW]):
         groups.counts[SPARE] -= 1
         g = groups.spare[groups.counts[SPARE]]

@@ -134,5 +134,5 @@ class RebuildTrial(NamedTuple):
 
 FREE, STAYS, JOINS = -1, -2, -3  # entries of `RebuildTrial.target`
 RECORDS, LEFT, DISSOLVED, NEW, CHANGES, STAMP = range(6)  # of `RebuildTrial.counts`
-LARGE = 6  # times k: larger groups are not dissolved; those without loss lend records
+LARGE = 6  # times k: larger groups are not dissolved, but lend records
 MOST = 5  # groups that a trial takes records from, at most
