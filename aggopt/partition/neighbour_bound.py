@@ -144,6 +144,7 @@ MANY = 20_000  # records from which on the compiled tree is faster, on all cores
 ROUNDING = 1e-12  # share of the bound that rounding may have added
 BUDGETS = ("quick", "none")
 QUICK = 3.0  # seconds of "quick", at most
+QUICK_LEAST = 0.05  # and at least
 QUICK_PAIR = 1e-4  # seconds of "quick" for each record and each other in its group
 
 
@@ -163,7 +164,8 @@ def read_budget(bound: str | float, n: int, k: int) -> float:
     """
     if isinstance(bound, str):
         require_known("bound", bound, BUDGETS)
-        return min(QUICK, QUICK_PAIR * n * k) if bound == "quick" else 0.0
+        quick = min(QUICK, max(QUICK_LEAST, QUICK_PAIR * n * k))
+        return quick if bound == "quick" else 0.0
     if not is_number(bound) or not 0 <= bound < inf:
         raise JobError(
             f"bound = {quote_limit(bound)}.",
