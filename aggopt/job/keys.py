@@ -164,13 +164,14 @@ class PartitionKeys(TypedDict, total=False):
     inner: str | Own
     block_size: int | None
     ending: Literal["3k", "nearest"]
-    cost: Literal["leaves", "height"] | Literal["sse", "sae", "maxdist"]
+    tree_cost: Literal["leaves", "height"]
     order: Literal["npn", "mdav", "cbfs", "md", "tsp"]
     starts: int | None
     axis: Literal["pca", "zsum", "robust_pca"]
     gamma: float
     centroid: Literal["fixed", "remaining"]
     options: Mapping[str, Any]
+    cost: Literal["sse", "sae", "maxdist"]
     centroids: Literal["any", "integer"]
 
 

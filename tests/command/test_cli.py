@@ -558,7 +558,8 @@ FILES = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(
-    "place", [(staging, "_rename"), (staging, "_sync_folder"), (show, "print_release")]
+    "place",
+    [(staging, "_rename_file"), (staging, "_sync_folder"), (show, "print_release")],
 )
 def test_an_interrupt_of_what_is_written_does_not_say_that_it_is_not(
     here, aggopt, monkeypatch, place, number

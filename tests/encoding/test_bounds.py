@@ -13,7 +13,12 @@ from partition.exact import partitions
 
 import aggopt
 from aggopt.partition import blocked, local_search, loss_bound, optimal
-from aggopt.partition.registry import PARTITIONERS, AttributeUse, list_block_methods
+from aggopt.partition.registry import (
+    PARTITIONERS,
+    AttributeUse,
+    Objective,
+    list_block_methods,
+)
 from aggopt.solvers import Status
 
 N = 8
@@ -25,6 +30,7 @@ METHODS = {
     name: PARTITIONERS[name].function
     for name in list_block_methods()
     if PARTITIONERS[name].takes is AttributeUse.SEVERAL
+    and PARTITIONERS[name].objective is Objective.SQUARES
 }
 METHODS |= {
     "local_search in a hurry": partial(local_search, effort="fast"),

@@ -71,7 +71,7 @@ def generalising(
     k: int,
     *,
     initial_labels: npt.ArrayLike | None = None,
-    cost: str = LEAVES,
+    tree_cost: str = LEAVES,
     rules: Mapping[str, GeneralisationRule] | None = None,
     time_limit: float | None = None,
     effort: str = "default",
@@ -110,7 +110,7 @@ def generalising(
     initial_labels : (n,) ints, optional
         First groups, in place of those of cuts at medians: labels 0..m-1 of groups of k
         or more that satisfy the requirements.
-    cost : "leaves" or "height"
+    tree_cost : "leaves" or "height"
         Loss of a node of a tree: its leaves less 1, over those of the tree less 1; or
         its height, over that of the tree.
     rules
@@ -156,8 +156,8 @@ def generalising(
         k exceeds n; all records together do not satisfy a requirement; the program of a
         solver is too large.
     JobError
-        k, cost, rules, effort, time_limit, seed, initial_labels or a requirement cannot
-        be used, as in `local_search`; an attribute has a table of distances.
+        k, tree_cost, rules, effort, time_limit, seed, initial_labels or a requirement
+        cannot be used, as in `local_search`; an attribute has a table of distances.
     TableError
         X, units or weights cannot be used.
 
@@ -188,7 +188,7 @@ def generalising(
         confidential, t, l, bins, levels, boundaries, diversity
     )
     clock = Deadline(None, throttle(progress))
-    table = read_generalised(X, cost, rules)
+    table = read_generalised(X, tree_cost, rules)
     n = len(table)
     k = check_group_size(k, n)
     weighing = Weighing.read(weights, n)
@@ -394,14 +394,14 @@ class Generalising(Timed):
 
     Attributes
     ----------
-    cost
+    tree_cost
         Loss of a node of a tree.
     seed
         Seed of all random choices.
     """
 
     method: Literal["generalising"]
-    cost: Literal["leaves", "height"] = "leaves"
+    tree_cost: Literal["leaves", "height"] = "leaves"
     seed: StrictInt = Field(default=0, ge=0)
 
 
