@@ -17,6 +17,7 @@ import numpy as np
 from aggopt.algorithms.boxes.state import PriceState
 from aggopt.core.deadline import Deadline, compile_time
 from aggopt.core.types import F64, I32, I64
+from aggopt.errors import JobError
 from aggopt.models import generalised_loss as model
 from aggopt.solvers.certificate import Answer, Status, is_gap_closed
 from aggopt.solvers.options import check_time_limit
@@ -168,7 +169,17 @@ def run(
     """Return numbers of records at boxes, with the bound that prices prove.
 
     Boxes are opened by their slack, least first, for the records that are left.
+
+    Raises
+    ------
+    JobError
+        An option that the method does not have.
     """
+    if unknown := sorted(set(native) - {"time_limit"}):
+        raise JobError(
+            f"{solver.name} has no option {unknown[0]!r}.",
+            fix="leave it out; time_limit is its only one.",
+        )
     time_limit = native.get("time_limit")
     check_time_limit(time_limit)
     clock = Deadline(time_limit)
