@@ -58,7 +58,7 @@ def _have_equal_entries(one: Any, other: Any) -> bool:
 
 
 def to_hashable(value: Any) -> Hashable:
-    """Return a hashable object, equal for equal values.
+    """Return nested maps, lists and tuples as frozensets and tuples, to be compared.
 
     Maps and lists become sets of pairs and tuples.
 

@@ -157,7 +157,7 @@ class Table:
         return np.ascontiguousarray(np.stack(columns, axis=1))
 
     def _find_nodes(self, name: str) -> Floats:
-        """Return the tree node of each entry of a categorical column, (n,)."""
+        """Return the tree node of each entry of a column, as floats; nan if missing."""
         column = self.frame[name]
         nodes = find_nodes(column, self.domains[name]).astype(np.float64)
         if name in self.kept_missing:

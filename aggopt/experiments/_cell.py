@@ -230,7 +230,7 @@ def make_rows(release: Release) -> list[Figures]:
 
 
 def list_cell_columns(job: Job) -> set[str]:
-    """Return the names of the columns that each result row of a job has."""
+    """Return the set of column names that each result row of a job has."""
     measure_names = dict.fromkeys(job.measures.own)
     groups = {"groups", "smallest", *(f"groups.{name}" for name in PROVEN)}
     return {"attribute", *PROVEN, *groups, *_name_measures(measure_names)}

@@ -217,6 +217,7 @@ def experiment(
 
 
 def _require_settings(time_limit: float | None, jobs: int, on_error: str) -> None:
+    """Refuse invalid settings of a run, and a time limit outside the main thread."""
     check_time_limit(time_limit)
     require_jobs(jobs)
     require_known("way of on_error", on_error, ON_ERROR)

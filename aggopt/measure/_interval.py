@@ -37,7 +37,7 @@ def is_within(distances: F64, width: float) -> Bool:
 def compute_chance_within(
     x: F64, y: F64, width: float, classes: Labels | None = None
 ) -> float:
-    """Return the share of pairs (x_i, y_j), within classes, at most `width` apart.
+    """Return the mean over x_i of the share of y_j, in its class, within `width`.
 
     The mean over all x and, for each, all y; with the classes (n,) of records, all y of
     its class.

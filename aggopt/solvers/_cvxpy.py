@@ -311,7 +311,7 @@ def _forget_multipliers(problem: cp.Problem) -> None:
 def _solve_smooth(
     problem: cp.Problem, solver: Solver, native: Mapping[str, Any]
 ) -> CvxpySolution:
-    """Solve a nonlinear program in place; return its iterations, without a bound."""
+    """Solve a nonlinear program in place; return its iterations and no dual bound."""
     with _WARNINGS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         loud = solver.loud if is_logged() else {}

@@ -97,7 +97,7 @@ class OfPart(Requirement):
         return self.requirement.describe_kept(value)
 
     def list_remedies(self, total: Check) -> list[str]:
-        """Return feasible alternatives if `total`, the check of all records, fails."""
+        """Return weaker requirements that are feasible if `total`, of all, fails."""
         return self.requirement.list_remedies(total)
 
 

@@ -79,6 +79,7 @@ def check_csv(path: Path, csv_format: Input) -> CsvShape:
 
 
 def _read_lines(stream: TextIO, csv_format: Input) -> Any:
+    """Return a strict reader of the lines of a CSV stream, with its separator."""
     return csv.reader(stream, delimiter=csv_format.separator, strict=True)
 
 

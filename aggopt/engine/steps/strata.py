@@ -86,7 +86,7 @@ class TableStrata:
             yield describe_small_strata(self.small, self.records, changed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the counts of strata and their records, ready for JSON."""
+        """Return the counts of strata, small ones and their records, for JSON."""
         dropped = self.records if self.into is None else 0
         return count_strata(self.sizes, self.small, self.records, self.changed, dropped)
 

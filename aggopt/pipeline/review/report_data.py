@@ -101,7 +101,7 @@ def _read_tables(
 
 
 def make_release_table(rows: pa.Table, job: Job) -> Table:
-    """Return the records of a release as a table, without the dropped columns."""
+    """Return rows of a release as a `Table` with the released roles and types."""
     dropped = [name for name in job.dropped if name in rows.column_names]
     return Table.of(
         rows.drop_columns(dropped),

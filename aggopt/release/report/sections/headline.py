@@ -97,7 +97,7 @@ def _describe(check: Check | BoundsCheck | RiskLimit) -> str:
 
 
 def _describe_stated(check: Check) -> str:
-    """Return the text of a check that only the manifest states, with the reason."""
+    """Return a check's text, and why only the manifest of the release can state it."""
     return (
         f"{_describe(check)} So its manifest says: it is of the weights that originals "
         "had, which no release has, and was not counted again."
