@@ -150,11 +150,6 @@ def test_a_scheduler_that_lost_all_workers_is_not_waited_for_without_end(
     monkeypatch.setattr(dask_engine, "EVERY", 0.1)
     with (
         dask_engine._start_cluster(0) as client,
-        refused(
-            "The scheduler has had no worker for 0.2 seconds.",
-            "start workers, and run it again; or let workers be started here: workers "
-            "= 2 under [engine].",
-            EngineError,
-        ),
+        refused(EngineError, "0.2 seconds"),
     ):
         DaskExecutor(client).each("hash", 2, tmp_path, lambda share: None)
