@@ -86,6 +86,15 @@ def make_native_options(
     return native
 
 
+def require_only_time_limit(solver: Solver, native: Mapping[str, Any]) -> None:
+    """Refuse options of a method of this package that takes a limit of time alone."""
+    if unknown := sorted(set(native) - {"time_limit"}):
+        raise JobError(
+            f"{solver.name} has no option {unknown[0]!r}.",
+            fix="it takes time_limit only, in seconds.",
+        )
+
+
 def _require_mapping(options: object) -> None:
     if not (options is None or isinstance(options, Mapping)):
         raise JobError(

@@ -17,10 +17,9 @@ import numpy as np
 from aggopt.algorithms.boxes.state import PriceState
 from aggopt.core.deadline import Deadline, compile_time
 from aggopt.core.types import F64, I32, I64
-from aggopt.errors import JobError
 from aggopt.models import generalised_loss as model
 from aggopt.solvers.certificate import Answer, Status, is_gap_closed
-from aggopt.solvers.options import check_time_limit
+from aggopt.solvers.options import check_time_limit, require_only_time_limit
 from aggopt.solvers.solver import Solver
 
 ROUNDS = 700  # more raise the bound by less than a thousandth, of long lists
@@ -175,11 +174,7 @@ def run(
     JobError
         An option that the method does not have.
     """
-    if unknown := sorted(set(native) - {"time_limit"}):
-        raise JobError(
-            f"{solver.name} has no option {unknown[0]!r}.",
-            fix="leave it out; time_limit is its only one.",
-        )
+    require_only_time_limit(solver, native)
     time_limit = native.get("time_limit")
     check_time_limit(time_limit)
     clock = Deadline(time_limit)

@@ -18,9 +18,9 @@ from aggopt.algorithms.pair_bound.requirements import PairRequirement
 from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF, SECOND, Cuts
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
-from aggopt.errors import JobError
 from aggopt.models import pair_bound as model
 from aggopt.solvers.certificate import Answer, Status, is_gap_closed
+from aggopt.solvers.options import require_only_time_limit
 from aggopt.solvers.solver import Solver
 
 RATE = 2.5e8  # units of work in a second of a usual processor
@@ -175,11 +175,7 @@ def run(
     JobError
         An option other than `time_limit`.
     """
-    if set(native) - {"time_limit"}:
-        raise JobError(
-            f"{solver.name} has no option {sorted(set(native) - {'time_limit'})[0]!r}.",
-            fix="it takes time_limit only, in seconds.",
-        )
+    require_only_time_limit(solver, native)
     clock = Deadline(native.get("time_limit", LIMIT))
     if data.k == 1 or data.n < 2 * data.k or not data.costs.any():
         labels = np.arange(data.n) // data.k if data.k == 1 else np.zeros(data.n, int)
