@@ -94,7 +94,7 @@ class GeneralisationRule:
             )
 
     def choose(self, kind: str) -> str:
-        """Return the statement of an attribute of this kind.
+        """Return the way in which an attribute of this kind is published.
 
         Raises
         ------

@@ -48,7 +48,7 @@ class BoxList:
         return len(self.losses)
 
     def price(self, distinct: DistinctRecords, k: int) -> PricedBoxes:
-        """Return the boxes in the form in which prices rise."""
+        """Return the boxes as the state in which prices of records are raised."""
         return PricedBoxes(
             self.starts,
             self.members,
@@ -83,7 +83,7 @@ def list_boxes(
     cap: float = inf,
     most: int = MOST_MEMBERS,
 ) -> BoxList:
-    """Return the boxes that lose less than a cap, as high a cap as the list allows.
+    """Return all boxes with a loss below a cap; it shrinks until the list fits.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ class PairProgram:
                 np.maximum.at(self.limits, records_of, LIMIT * self.matrix.costs)
 
     def _bound_sizes(self, *, is_weighted: bool) -> None:
-        """Set the least and the greatest value of each x."""
+        """Set the bounds of each record's variable x_i = k / (size of its group)."""
         n, k = self.n, self.k
         self.low, self.high = np.full(n, k / (2 * k - 1)), np.ones(n)
         if is_weighted:
@@ -166,7 +166,7 @@ class PairProgram:
         self.missing = self.keys[:0]
 
     def use_plain_scale(self) -> None:
-        """Give all records one scale."""
+        """Let the multipliers of all records have one scale."""
         self.scales = np.ones(self.n)
         self.weights = PLAIN_WEIGHTS
 

@@ -38,7 +38,7 @@ def create_space(
     weights: F64 | None,
     kept: FurtherRequirements | None,
 ) -> RecordSpace:
-    """Return records in the form that kernels read, with their near ones."""
+    """Return records as the state that kernels read, with lists of near records."""
     losses = pack_losses(table.attributes)
     rows = distinct.positions
     near, distances = find_near(losses, rows)
