@@ -1,11 +1,9 @@
 """Certificates of truthful groups: their loss, and a bound by boxes of values."""
 
-from math import inf
-
 import numpy as np
 
 from aggopt.algorithms.boxes.ascent import raise_prices
-from aggopt.algorithms.boxes.box_list import list_boxes
+from aggopt.algorithms.boxes.box_list import MOST_MEMBERS, list_boxes
 from aggopt.algorithms.boxes.exact import solve_places
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import F64, I64, Labels
@@ -18,7 +16,8 @@ from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers.certificate import is_gap_closed
 
 DEAREST = 1.5  # times the largest loss in the groups: dearer boxes matter little
-FEW = 5000  # distinct records up to which all boxes are listed, if memory allows
+LEAST_MEMBERS, PER_RECORD = 1_000_000, 2000  # of a list; the second per distinct record
+SHORT = 300_000  # members of boxes up to which dearer ones are listed, too
 
 
 def certify_generalised(
@@ -57,8 +56,10 @@ def bound_loss(
     dearest = float(table.compute_group_losses(labels).max())
     if dearest == 0.0:
         return 0.0
-    cap = inf if len(distinct) <= FEW else DEAREST * dearest
-    boxes = list_boxes(table, distinct, k, cap=cap)
+    boxes = list_boxes(table, distinct, k, most=SHORT)
+    if boxes.cap < DEAREST * dearest:
+        most = min(max(LEAST_MEMBERS, PER_RECORD * len(distinct)), MOST_MEMBERS)
+        boxes = list_boxes(table, distinct, k, cap=DEAREST * dearest, most=most)
     priced = boxes.price(distinct, k)
     bound = priced.compute_bound(raise_prices(priced, clock=Deadline(None)))
     has_whole_costs = (boxes.losses == np.rint(boxes.losses)).all()
