@@ -18,6 +18,7 @@ from aggopt.algorithms.boxes.state import (
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 
+EFFORT = 50  # members looked at for each member that a list may have
 FEW = 32  # members up to which insertion sorts faster than counting
 
 
@@ -36,7 +37,7 @@ def list_boxes(
 
     Boxes restrict one attribute after the other.  Each is the statement about its own
     members in all attributes, so that no box occurs twice.  Returns False if they have
-    more than `most` members together.
+    more than `most` members together, or are as slow to find.
     """
     d = positions.shape[1]
     boxes.counts[:] = 0
@@ -52,6 +53,9 @@ def list_boxes(
             continue
         begin = levels.run_start[a, levels.left[a]]
         end = levels.run_start[a, levels.right[a] + 1]
+        boxes.counts[WORK] += end - begin
+        if boxes.counts[WORK] > EFFORT * most:
+            return False
         if not _is_closed(losses, positions, levels, a, begin, end):
             continue
         if a == d - 1:
@@ -63,8 +67,6 @@ def list_boxes(
         levels.size[a + 1] = end - begin
         a += 1
         _open_level(positions, counts, levels, boxes, a)
-        if boxes.counts[WORK] > 20 * most:
-            return False
     return True
 
 

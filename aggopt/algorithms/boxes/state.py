@@ -37,7 +37,7 @@ class BoxArrays(NamedTuple):
     """Boxes that a kernel fills in; empty arrays if it only counts.
 
     Box b has the combinations members[starts[b] : starts[b + 1]], and each of its
-    records loses losses[b].  counts: boxes, members, and members that were sorted.
+    records loses losses[b].  counts: boxes, members, and members that were looked at.
     """
 
     starts: I64
