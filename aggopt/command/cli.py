@@ -13,6 +13,7 @@ import typer
 
 from aggopt import __version__
 from aggopt.command import console, show, show_experiments
+from aggopt.command.app import run_page_command
 from aggopt.command.arguments import (
     AsJson,
     Encoding,
@@ -201,6 +202,7 @@ app.command("experiment")(run_experiment)
 app.command("reproduce")(run_reproduce)
 app.command("export")(run_export)
 app.command("import-solution")(run_import_solution)
+app.command("app")(run_page_command)
 
 
 @app.command()
@@ -287,11 +289,11 @@ def _get_exit_code(work: Callable[[], int]) -> int:
         code = find_exit_code(error)
         if hasattr(error, "format_message"):  # of the words on the command line
             code = JobError.exit_code
-        _report_refusal(code, *_explain_error(error))
+        _report_refusal(code, *explain_error(error))
     return code
 
 
-def _explain_error(error: Exception) -> tuple[str, str]:
+def explain_error(error: Exception) -> tuple[str, str]:
     """Return the problem of an error and its fix."""
     if isinstance(error, AggoptError):
         return error.problem, error.fix

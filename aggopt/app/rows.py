@@ -1,0 +1,50 @@
+"""A window of the records of a table: a few rows of it, never all."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aggopt.app.places import FileState
+
+WINDOW = 20  # rows of a window
+COLUMNS = 200  # columns of a window
+LONGEST = 80  # characters of an entry
+
+
+@dataclass
+class RowWindow:
+    """The table that is shown, read once in a thread."""
+
+    _of: tuple[Any, ...] = ()
+    _table: Any = field(default=None, repr=False)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def read(
+        self, path: Path, text_format: dict[str, Any], first: int
+    ) -> dict[str, Any]:
+        """Return rows from number `first`, from 0, each entry as text."""
+        async with self._lock:
+            key = (path, FileState.of(path), tuple(text_format.items()))
+            if key != self._of:
+                self._table = await asyncio.to_thread(_read_table, path, text_format)
+                self._of = key
+        table = self._table
+        first = max(0, min(first, len(table) - 1))
+        part = table.slice(first, WINDOW)
+        names = part.column_names[:COLUMNS]
+        columns = [[_shorten(v) for v in part[name].to_pylist()] for name in names]
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        return {"names": names, "first": first, "records": len(table), "rows": rows}
+
+
+def _read_table(path: Path, text_format: dict[str, Any]) -> Any:
+    from aggopt.data.readers.read import read_as_text
+    from aggopt.job import Input
+
+    return read_as_text(path, Input(**text_format))
+
+
+def _shorten(entry: object) -> str:
+    text = "" if entry is None else str(entry)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

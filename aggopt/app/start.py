@@ -1,0 +1,188 @@
+"""The start of the page: a free port of this machine, its address, its end."""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import uvicorn
+
+from aggopt.app.guard import Keys
+from aggopt.app.job_text import write_private
+from aggopt.app.server import make_application
+from aggopt.app.session import IDLE, Session
+from aggopt.errors import PlaceError, TableError
+
+FIRST_PORT = 8765
+PORTS = 100  # that are tried
+ADDRESSES = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
+TICK = 1.0  # seconds between looks at whether anybody is there
+
+
+def run_page(
+    table: Path | None,
+    job: Path | None,
+    print_line: Callable[[str], None],
+    *,
+    port: int = FIRST_PORT,
+    opens_browser: bool = True,
+) -> None:
+    """Serve the page until it is quit, interrupted or forgotten.
+
+    Raises
+    ------
+    TableError
+        The table or the job is not below the current folder.
+    PlaceError
+        No port is free.
+    """
+    session = Session.begin(Path.cwd())
+    try:
+        first = [_find_name(session, path) for path in (table, job)]
+        with closing(bind_port(port)) as listening:
+            print_ended = asyncio.run(
+                _serve(session, listening, first, print_line, opens_browser)
+            )
+    finally:
+        session.end()
+    print_line(print_ended)
+
+
+def _find_name(session: Session, path: Path | None) -> str | None:
+    """Return the name of a file of the command line, seen from the start folder."""
+    if path is None:
+        return None
+    absolute = Path(os.path.abspath(path))
+    try:
+        return session.start.name(session.start.find_file(str(absolute)))
+    except TableError:
+        if absolute.is_relative_to(session.start.path):
+            raise
+        raise TableError(
+            f"{path} is outside the folder where the page starts.",
+            fix=f"start it there: cd {absolute.parent} && aggopt app {absolute.name}",
+        ) from None
+
+
+def bind_port(port: int) -> socket.socket:
+    """Return a listening socket of this machine alone: at a port, or the next free."""
+    for family, address in ADDRESSES:
+        for number in range(port, port + PORTS):
+            listening = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                listening.bind((address, number))
+                listening.listen(128)
+            except OSError:
+                listening.close()
+                continue
+            return listening
+    raise PlaceError(
+        f"No port from {port} to {port + PORTS - 1} is free.",
+        fix="end another program that serves pages, or name another --port.",
+    )
+
+
+class _Server(uvicorn.Server):
+    """A server that ends by a signal without raising it again."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals while it serves."""
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+async def _serve(
+    session: Session,
+    listening: socket.socket,
+    first: list[str | None],
+    print_line: Callable[[str], None],
+    opens_browser: bool,
+) -> str:
+    """Serve the page; return why it ended, in a sentence."""
+    ended = "The page has ended."
+    keys = Keys()
+    port = listening.getsockname()[1]
+    hosts = tuple(f"{host}:{port}" for host in ("127.0.0.1", "localhost", "[::1]"))
+
+    def quit_server() -> None:
+        server.should_exit = True
+
+    application = make_application(session, keys, hosts, quit_server)
+    server = _Server(
+        uvicorn.Config(
+            application,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="critical",  # a traceback may quote records
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+    )
+    host = "127.0.0.1" if listening.family == socket.AF_INET else "[::1]"
+    address = f"http://{host}:{port}/?token={keys.token}"
+    print_line(f"The page of aggopt is at {address}")
+    print_line(_explain_address(port))
+    if opens_browser and can_open_browser():
+        _open_browser(session, address)
+    await session.process.start()
+    opening = asyncio.create_task(_open_first(session, *first))
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    while not serving.done():
+        await asyncio.wait([serving], timeout=TICK)
+        if session.seconds_left <= 0:
+            ended = f"The page has ended: {IDLE / 60:.0f} minutes without a request."
+            quit_server()
+    opening.cancel()
+    await session.process.close()
+    await serving
+    return ended
+
+
+async def _open_first(session: Session, table: str | None, job: str | None) -> None:
+    """Open the table and the job of the command line."""
+    if table is not None and await session.open_table(table, None, None, "utf-8"):
+        if job is not None:
+            await session.open_job(job)
+
+
+def _explain_address(port: int) -> str:
+    """Return how to reach the address, and how to end the page."""
+    end = "It works once, on this machine alone. Ctrl-C ends the page."
+    if "SSH_CONNECTION" not in os.environ:
+        return end
+    return (
+        f"{end} Over SSH, forward the port on your own machine first: "
+        f"ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}"
+    )
+
+
+def can_open_browser() -> bool:
+    """Return whether a browser may open here: a screen, and no connection by SSH."""
+    if "SSH_CONNECTION" in os.environ:
+        return False
+    has_screen = any(os.environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return os.name == "nt" or bool(shutil.which("open")) or has_screen
+
+
+def _open_browser(session: Session, address: str) -> None:
+    """Open the address by a private file: process lists show its name alone."""
+    page = write_private(
+        session.private / "start.html",
+        f'<!doctype html><meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="refresh" content="0;url={address}"><title>aggopt</title>',
+    )
+    with suppress(webbrowser.Error):
+        webbrowser.open(page.as_uri())
