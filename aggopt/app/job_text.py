@@ -3,7 +3,7 @@
 import json
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +85,13 @@ def replace_roles(text: str, roles: Mapping[str, str]) -> str:
 
 
 def replace_keys(text: str, path: Iterable[str], keys: Mapping[str, Any]) -> str:
-    """Return the job with keys of a section replaced; None removes a key.
+    r"""Return the job with keys of a section replaced; None removes a key.
 
     `path` are the names of the section and of those that it is in.  A section that has
     no key left is removed.
 
     >>> replace_keys("", ["privacy"], {"k": 5})
-    '[privacy]\\nk = 5\\n'
+    '[privacy]\nk = 5\n'
     """
     document = parse(text)
     at: Any = document
@@ -179,7 +179,7 @@ def require_no_code(text: str) -> None:
         )
 
 
-def _iterate_code(value: Any) -> Iterable[str]:
+def _iterate_code(value: Any) -> Iterator[str]:
     if isinstance(value, str) and (value.endswith(CODE[0]) or CODE[1] in value):
         yield value
     elif isinstance(value, Mapping):

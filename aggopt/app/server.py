@@ -310,9 +310,9 @@ class Page:
             if place < len(session.compared):
                 session.history.set(session.compared[place]["job"])
             return "protect"
-        keys = {name: form[name] for name in ("k", "method") if name in form}
+        keys = {n: value for n, value in form.items() if n in ("k", "method")}
         section = read_section(session.job, "privacy")
-        kept = {n: str(section[n]) for n in ("l", "t", "repair") if n in section}
+        kept = {n: str(v) for n, v in section.items() if n in ("l", "t", "repair")}
         session.history.set(forms.apply_protection(session.job, {**kept, **keys}))
         self._start(session.run("mask"))
         return "protect"

@@ -97,11 +97,13 @@ class Session:
         self.requested = self.clock()
 
     @classmethod
-    def begin(cls, folder: Path) -> "Session":
+    def begin(
+        cls, folder: Path, clock: Callable[[], float] = time.monotonic
+    ) -> "Session":
         """Return a session with a private folder of its own."""
         private = Path(tempfile.mkdtemp(prefix="aggopt-app-"))
         os.chmod(private, 0o700)
-        return cls(StartFolder(Path(os.path.realpath(folder))), private)
+        return cls(StartFolder(Path(os.path.realpath(folder))), private, clock=clock)
 
     def end(self) -> None:
         """Remove the private folder."""

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import socket
+import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -28,9 +29,11 @@ def run_page(
     table: Path | None,
     job: Path | None,
     print_line: Callable[[str], None],
+    print_address: Callable[[str], None],
     *,
     port: int = FIRST_PORT,
     opens_browser: bool = True,
+    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Serve the page until it is quit, interrupted or forgotten.
 
@@ -41,12 +44,14 @@ def run_page(
     PlaceError
         No port is free.
     """
-    session = Session.begin(Path.cwd())
+    session = Session.begin(Path.cwd(), clock)
     try:
         first = [_find_name(session, path) for path in (table, job)]
         with closing(bind_port(port)) as listening:
             print_ended = asyncio.run(
-                _serve(session, listening, first, print_line, opens_browser)
+                _serve(
+                    session, listening, first, print_line, print_address, opens_browser
+                )
             )
     finally:
         session.end()
@@ -107,6 +112,7 @@ async def _serve(
     listening: socket.socket,
     first: list[str | None],
     print_line: Callable[[str], None],
+    print_address: Callable[[str], None],
     opens_browser: bool,
 ) -> str:
     """Serve the page; return why it ended, in a sentence."""
@@ -133,7 +139,8 @@ async def _serve(
     )
     host = "127.0.0.1" if listening.family == socket.AF_INET else "[::1]"
     address = f"http://{host}:{port}/?token={keys.token}"
-    print_line(f"The page of aggopt is at {address}")
+    print_line("The page of aggopt is at")
+    print_address(address)
     print_line(_explain_address(port))
     if opens_browser and can_open_browser():
         _open_browser(session, address)
@@ -153,9 +160,9 @@ async def _serve(
 
 async def _open_first(session: Session, table: str | None, job: str | None) -> None:
     """Open the table and the job of the command line."""
-    if table is not None and await session.open_table(table, None, None, "utf-8"):
-        if job is not None:
-            await session.open_job(job)
+    is_open = table is not None and await session.open_table(table, None, None, "utf-8")
+    if is_open and job is not None:
+        await session.open_job(job)
 
 
 def _explain_address(port: int) -> str:

@@ -200,7 +200,7 @@ def mask_table(worker: Worker, **inputs: Any) -> dict[str, Any]:
 
 
 def _describe_release(release: Any, private: Path) -> dict[str, Any]:
-    """Return the head of the report of a release, and write its report for the office."""
+    """Return the head of the report of a release; write its private report."""
     from aggopt.release.report.release_report import collect_facts, render_report
     from aggopt.release.report.sections.headline import make_headline
 

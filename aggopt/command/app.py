@@ -54,4 +54,11 @@ def run_page_command(
             fix="pip install 'aggopt[app]'",
         ) from None
     interrupts.outcome = "the page has ended"
-    start.run_page(table, job, console.print_line, port=port, opens_browser=browser)
+    start.run_page(
+        table,
+        job,
+        console.print_line,
+        console.print_command,
+        port=port,
+        opens_browser=browser,
+    )

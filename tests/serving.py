@@ -8,13 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
 import aggopt
 
+CANARY = "Xylophone-4711"  # a value that must be in no message
+HOSTILE = "<script>document.title='broken'</script>"  # the name of a column
 LONGEST = 240.0  # seconds that a task may take on a loaded machine
 
 
@@ -42,10 +44,8 @@ class Client:
             sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
         for name, value in sent.items():
             connection.putheader(name, value)
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):  # refused halfway
             connection.endheaders(data)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # refused before all of it was sent
         answer = connection.getresponse()
         text = answer.read().decode()
         result = answer.status, {k.lower(): v for k, v in answer.getheaders()}, text
@@ -144,7 +144,7 @@ def serve(folder, *words, environment=None) -> Iterator[Client]:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        line = process.stdout.readline()
+        line = process.stdout.readline() + process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", line)
         if not found:
             process.kill()
