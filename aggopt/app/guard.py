@@ -36,6 +36,7 @@ HEADERS = {
 # The browser sends a strict cookie only if this page, not another, leads to the next.
 ENTERED = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>aggopt app</title>'
+    '<link rel="icon" href="data:,">'
     '<meta http-equiv="refresh" content="0;url=/"><a href="/">aggopt app</a></html>'
 )
 

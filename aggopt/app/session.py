@@ -133,6 +133,18 @@ class Session:
         roles = read_roles(self.job)
         return [c for c in self.table["columns"] if c["name"] not in roles]
 
+    def is_done(self, step: str) -> bool:
+        """Return whether a step has its result for the job that holds now."""
+        match step:
+            case "table":
+                return self.table is not None
+            case "roles":
+                return self.table is not None and not self.undecided
+            case "compare":
+                return bool(self.compared) or self.find_result("choose") is not None
+        tasks = {"risk": "check", "protect": "mask", "release": "write"}
+        return self.find_result(tasks[step]) is not None
+
     @property
     def is_changed(self) -> bool:
         """Whether the table is another file than the one that was opened."""

@@ -1,0 +1,172 @@
+"""The screens in their order: proposals, questions, undo, cancel, comparison."""
+
+import re
+import tomllib
+
+import psutil
+import pytest
+from serving import serve
+
+pytest.importorskip("starlette", reason="pip install 'aggopt[app]'")
+
+
+@pytest.fixture
+def anew(page):
+    """The page with its table opened anew."""
+    page.open("people.csv")
+    return page
+
+
+def test_open_questions_must_be_answered(anew):
+    page = anew.get("/roles")
+    assert "Questions left: 1" in page
+    assert "Decide first on: illness." in anew.post(
+        "/roles", next="risk", screen="roles", policy="refuse"
+    )
+    assert "confidential" not in tomllib.loads(anew.job())["roles"]
+    assert (
+        anew.choose_roles({"illness": "confidential"}, then="risk")["task"] == "check"
+    )
+    assert tomllib.loads(anew.job())["roles"]["confidential"] == ["illness"]
+    assert "unique" in anew.get("/risk")
+
+
+def test_the_proposal_is_that_of_init_with_its_reasons(anew, tmp_path):
+    from aggopt.command.draft import propose_job
+
+    draft = propose_job(anew.folder / "people.csv", tmp_path / "job.toml")
+    page = anew.get("/roles")
+    for proposal in draft.proposed:
+        assert str(proposal.look) in page
+        assert proposal.reason.split(";")[0].replace("'", "&#39;") in page
+    stated = tomllib.loads(draft.text)
+    for section, keys in tomllib.loads(anew.job()).items():
+        for key, value in keys.items():
+            assert stated[section][key] == value
+
+
+def test_types_of_a_column_are_kept_and_removed(anew):
+    roles = {"illness": "quasi-identifier"}
+    anew.choose_roles(roles, order4="cold; flu; asthma", kind4="")
+    attributes = tomllib.loads(anew.job())["attributes"]
+    assert attributes["illness"]["order"] == ["cold", "flu", "asthma"]
+    anew.choose_roles({"illness": "confidential"})
+    assert "illness" not in tomllib.loads(anew.job())["attributes"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("k", "x"), ("k", ""), ("t", "much"), ("keep", "all"), ("method", "magic")],
+)
+def test_a_field_acts_or_is_refused(anew, field, value):
+    before = anew.job()
+    fields = {"k": "5", "screen": "protect", field: value}
+    assert 'role="alert"' in anew.post("/protect", **fields)
+    assert anew.job() == before
+
+
+def test_an_obstacle_is_shown_with_its_remedy(anew):
+    roles = {"illness": "quasi-identifier"}
+    activity = anew.choose_roles(roles, then="risk", order4="cold; flu", kind4="")
+    assert activity["status"] == "done"
+    page = anew.get("/risk")
+    assert "What prevents a release: 1" in page
+    assert "illness" in page
+
+
+def test_undo_and_redo_have_no_end(anew):
+    jobs = [anew.job()]
+    for k in range(6, 26):
+        anew.post("/protect", k=k, screen="protect")
+        anew.post("/cancel")
+        anew.wait("done", "cancelled", "failed")
+        jobs.append(anew.job())
+    for job in reversed(jobs[:-1]):
+        anew.post("/undo")
+        assert anew.job() == job
+    for job in jobs[1:]:
+        anew.post("/redo")
+        assert anew.job() == job
+
+
+def test_a_cancelled_task_leaves_nothing_and_the_next_one_runs(anew):
+    anew.choose_roles({"illness": "confidential"})
+    before = {*anew.folder.rglob("*")}
+    ks = " ".join(map(str, range(2, 40)))
+    anew.post("/compare", k=ks, methods="mdav vmdav", screen="compare")
+    anew.post("/cancel")
+    anew.post("/cancel")
+    assert anew.wait("cancelled", "done")["status"] == "cancelled"
+    assert {*anew.folder.rglob("*")} == before
+    assert anew.run("/protect", k=4, method="mdav")["status"] == "done"
+
+
+def test_four_releases_are_side_by_side_and_each_can_be_used(anew):
+    anew.choose_roles({"illness": "confidential"})
+    for k in (2, 3, 4, 5, 6):
+        assert anew.run("/protect", k=k, method="mdav")["status"] == "done"
+        text = anew.post("/protect", next="compare")
+    shown = re.findall(r'<th scope="row">k = (\d+), mdav', text)
+    assert shown == ["3", "4", "5", "6"]
+    anew.post("/use", compared=1)
+    assert tomllib.loads(anew.job())["privacy"]["k"] == 4
+
+
+def test_a_point_of_the_map_can_be_used(anew):
+    anew.choose_roles({"illness": "confidential"})
+    assert anew.run("/compare", k="3 4", methods="mdav")["status"] == "done"
+    assert "<svg" in anew.get("/choices")
+    assert anew.run("/use", k=4, method="mdav")["status"] == "done"
+    job = tomllib.loads(anew.job())
+    assert (job["privacy"]["k"], job["partition"]["method"]) == (4, "mdav")
+
+
+def test_a_window_of_rows_is_never_the_table(anew):
+    page = anew.get("/table?row=41")
+    assert "Rows 41 to 60 of 80" in page
+    assert page.count('<tr><th scope="row">') == 20
+    assert "Rows 80 to 80 of 80" in anew.get("/table?row=999999")
+
+
+def test_a_changed_table_is_said(anew):
+    table = anew.folder / "people.csv"
+    before = table.read_bytes()
+    try:
+        table.write_bytes(before + b"\n")
+        assert "changed since it was opened" in anew.get("/protect")
+        assert anew.run("/protect", k=4)["status"] == "failed"
+    finally:
+        table.write_bytes(before)
+
+
+def test_a_table_and_a_job_of_the_command_line_are_opened(folder):
+    roles = '[roles]\nidentifier = ["name"]\nquasi-identifier = ["age"]'
+    text = f"# my comment\n{roles}\n[privacy]\nk = 3\n"
+    (folder / "mine.toml").write_text(text)
+    with serve(folder, "people.csv", "mine.toml") as client:
+        client.enter()
+        while client.wait()["task"] != "read job":
+            pass
+        assert client.job() == text
+        client.run("/protect", k=4)
+        assert client.job() == text.replace("k = 3", "k = 4")  # comments stay
+
+
+def test_a_busy_port_takes_the_next(page, tmp_path):
+    with serve(tmp_path, "--port", str(page.port)) as client:
+        assert client.port > page.port
+
+
+def test_the_server_ends_its_process(tmp_path):
+    with serve(tmp_path) as client:
+        client.enter()
+        children = psutil.Process(client.process.pid).children(recursive=True)
+        client.post("/quit")
+        assert client.process.wait(60) == 0
+    assert psutil.wait_procs(children, 60)[1] == []
+
+
+def test_a_table_elsewhere_is_refused(tmp_path, folder):
+    with pytest.raises(AssertionError, match="outside the folder"):
+        with serve(tmp_path, str(folder / "people.csv")):
+            pass

@@ -1,0 +1,45 @@
+"""The catalogues of the page: each language has the same texts, and all are used."""
+
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from aggopt.app.forms import KEPT, KINDS, POLICIES, ROLES
+from aggopt.app.texts import FIRST, LANGUAGES, read_catalogue
+
+PAGES = Path(__file__).parents[2] / "aggopt" / "app"
+
+
+def fields(text):
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_has_the_same_texts_and_values(language):
+    first, other = read_catalogue(FIRST), read_catalogue(language)
+    assert list(first) == list(other)
+    for name, text in first.items():
+        assert fields(other[name]) == fields(text), name
+
+
+def test_each_text_is_used_and_none_is_missing():
+    sources = [*PAGES.glob("pages/*.html"), PAGES / "server.py"]
+    text = "\n".join(path.read_text("utf-8") for path in sources)
+    named = {*re.findall(r"""\b(?:t|texts)\(['"]([^'"]+)['"][,)]""", text)}
+    named |= {"table", "roles", "risk", "protect", "compare", "release", "quit"}
+    named |= {f"language {language}" for language in LANGUAGES}
+    named |= {f"role {role}" for role in ROLES} | {f"kind {kind}" for kind in KINDS}
+    named |= {f"policy {policy}" for policy in POLICIES}
+    named |= {f"keep {keep}" for keep in KEPT} | {"ended", "k holds"}
+    named |= {f"as it is {role}" for role in ("confidential", "other", "stratum")}
+    assert named == {*read_catalogue(FIRST)}
+
+
+def test_the_script_is_small_and_reaches_nothing_else():
+    script = (PAGES / "static" / "app.js").read_text("utf-8")
+    assert len(script) <= 20_000
+    assert "//" not in re.sub(r"^ *//.*$", "", script, flags=re.MULTILINE)
+    for word in ("innerHTML", "eval", "localStorage", "sessionStorage", "import("):
+        assert word not in script

@@ -1,0 +1,185 @@
+"""All screens of the page in Chromium: axe, scripts, keyboard, phones, requests."""
+
+import pytest
+from browsing import WAYS
+from serving import CANARY, HOSTILE, serve
+
+pytestmark = pytest.mark.slow  # a browser takes seconds to begin
+SCREENS = ("table", "roles", "risk", "protect", "compare", "release")
+SEEN = [way for way in WAYS if way != "printed"]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A page in a folder with a table of patients, whose columns have hostile names."""
+    pytest.importorskip("starlette", reason="pip install 'aggopt[app]'")
+    import numpy as np
+    import pandas as pd
+
+    folder = tmp_path_factory.mktemp("app")
+    rng = np.random.default_rng(0)
+    n = 60
+    table = pd.DataFrame(
+        {
+            "name": [*(f"Person-{number}" for number in range(n - 1)), CANARY],
+            "age": rng.integers(18, 90, n),
+            "bmi": rng.normal(25, 4, n).round(1),
+            HOSTILE: rng.choice(["a", "<img src=x onerror=alert(1)>", "b"], n),
+            "illness": rng.choice(["flu", "asthma", "cold"], n),
+        }
+    )
+    table.to_csv(folder / "<b>people.csv", index=False)
+    with serve(folder) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def context(browser, served, tmp_path_factory):
+    """A browser that has made a release by clicks, with what it said and asked for."""
+    context = browser.new_context()
+    page = context.new_page()
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"http://127.0.0.1:{served.port}/?token={served.token}")
+    page.wait_for_url("**/table")
+    clicks = 0
+
+    def click(name, role="button"):
+        nonlocal clicks
+        clicks += 1
+        page.get_by_role(role, name=name, exact=True).first.click()
+
+    page.locator("#progress").wait_for(state="hidden", timeout=200_000)
+    click("Open the table")
+    page.locator("#rows").wait_for(timeout=200_000)
+    click("Next: roles and types", "link")
+    page.get_by_label("Role of illness").select_option("confidential")
+    clicks += 2
+    click("Next: risk before masking")
+    page.locator(".cards").wait_for(timeout=200_000)
+    click("Next: protect", "link")
+    click("Mask")
+    page.locator("main .cards").wait_for(timeout=200_000)
+    click("Add to comparison")
+    page.locator("main table").wait_for()
+    page.get_by_label("Values of k").fill("3, 5")
+    page.get_by_role("button", name="Compute the map").click()
+    page.locator("main #result").wait_for(timeout=200_000)
+    click("6 Release", "link")
+    click("Write the release")
+    page.get_by_text("The release is written").wait_for(timeout=200_000)
+    yield context, said, asked, clicks
+    context.close()
+
+
+def test_a_release_takes_fifteen_clicks_and_asks_for_nothing_elsewhere(context, served):
+    _, said, asked, clicks = context
+    assert clicks <= 15
+    assert said == []
+    assert all(url.startswith(f"http://127.0.0.1:{served.port}/") for url in asked)
+    assert (served.folder / "<b>people.masked.csv").is_file()
+
+
+@pytest.mark.parametrize("way", SEEN)
+@pytest.mark.parametrize("screen", SCREENS)
+def test_axe_finds_no_violation_and_nothing_is_hidden(context, served, screen, way):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = context[0].new_page()
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.emulate_media(color_scheme=WAYS[way].get("color_scheme", "light"))
+    page.set_viewport_size(WAYS[way].get("viewport", {"width": 1280, "height": 900}))
+    page.goto(f"http://127.0.0.1:{served.port}/{screen}")
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    violations = Axe().run(page).response["violations"]
+    found = [(v["id"], [n["html"] for n in v["nodes"]]) for v in violations]
+    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    heading = page.locator("h1").count()
+    title = page.title()
+    page.close()
+    assert found == []
+    assert wide[0] <= wide[1]
+    assert heading == 1
+    assert "broken" not in title
+    assert said == []
+
+
+def test_a_release_is_made_by_keyboard_alone(context, served):
+    page = context[0].new_page()
+    page.goto(f"http://127.0.0.1:{served.port}/protect")
+    for name in ("Smallest group k", "Keep exactly", "Method", "Mask"):
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            label = page.evaluate(
+                "(e => e.labels && e.labels.length ? e.labels[0].textContent"
+                " : e.textContent)(document.activeElement)"
+            )
+            if label.strip().startswith(name):
+                break
+        else:
+            pytest.fail(f"no Tab leads to {name}")
+    page.keyboard.press("Enter")
+    page.locator("main .cards").wait_for(timeout=200_000)
+    page.close()
+
+
+def test_a_form_of_another_origin_changes_nothing(browser, context, served, tmp_path):
+    job = served_job(context, served)
+    page = context[0].new_page()
+    forged = tmp_path / "forged.html"
+    forged.write_text(
+        f'<form method="post" action="http://127.0.0.1:{served.port}/undo">'
+        "<button>x</button></form>"
+    )
+    page.goto(forged.as_uri())
+    with page.expect_navigation():
+        page.get_by_role("button").click()
+    assert "another page" in page.content() or "Open the address" in page.content()
+    page.close()
+    assert served_job(context, served) == job
+
+
+def served_job(context, served):
+    """Return the job, as the browser with the cookie gets it."""
+    url = f"http://127.0.0.1:{served.port}/job.toml"
+    return context[0].request.get(url).text()
+
+
+def test_a_second_page_says_that_it_is_one(context, served):
+    pages = [context[0].new_page() for _ in range(2)]
+    for page in pages:
+        page.goto(f"http://127.0.0.1:{served.port}/quit")
+    pages[1].locator("#second").wait_for(state="visible", timeout=60_000)
+    for page in pages:
+        page.close()
+
+
+def test_the_profile_of_the_browser_holds_no_value(served, tmp_path, browser):
+    with serve(served.folder) as client:
+        context = browser.browser_type.launch_persistent_context(
+            str(tmp_path / "profile"),
+            executable_path=find_chromium(),
+            args=["--no-sandbox"],
+        )
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{client.port}/?token={client.token}")
+        page.wait_for_url("**/table")
+        page.locator("#progress").wait_for(state="hidden", timeout=200_000)
+        page.get_by_role("button", name="Open the table").click()
+        page.locator("#rows").wait_for(timeout=200_000)
+        page.goto(f"http://127.0.0.1:{client.port}/table?row=41")
+        assert CANARY in page.content()
+        context.close()
+    files = [f for f in (tmp_path / "profile").rglob("*") if f.is_file()]
+    assert files
+    assert [f.name for f in files if CANARY.encode() in f.read_bytes()] == []
+
+
+def find_chromium():
+    """Return the path of the browser of the system."""
+    import shutil
+
+    return shutil.which("chromium") or shutil.which("chromium-browser")
