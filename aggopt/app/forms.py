@@ -5,6 +5,7 @@ from typing import Any
 
 from aggopt.app.job_text import (
     QUASI_IDENTIFIER,
+    read_roles,
     read_section,
     replace_keys,
     replace_roles,
@@ -42,11 +43,12 @@ Fields = Mapping[str, str]
 
 def apply_roles(text: str, columns: Sequence[Mapping[str, Any]], form: Fields) -> str:
     """Return the job with the roles and types of a form, numbered as the columns."""
-    roles = {
+    chosen = {
         column["name"]: _choose(form, f"role{number}", ("", *ROLES))
         for number, column in enumerate(columns)
         if f"role{number}" in form
     }
+    roles = {**read_roles(text), **chosen}
     text = replace_roles(text, roles)
     for number, column in enumerate(columns):
         if roles.get(column["name"]) == QUASI_IDENTIFIER:

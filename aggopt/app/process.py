@@ -94,7 +94,9 @@ class ComputingProcess:
         self._is_cancelled = False
         self._is_naming = False
         await self._set(status="running", task=task, step="", share=0.0)
-        await self._is_ready.wait()
+        ready = asyncio.ensure_future(self._is_ready.wait())
+        await asyncio.wait([ready, result], return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
         if not result.done():
             self._write({"task": task, **arguments})
         try:
@@ -118,6 +120,12 @@ class ComputingProcess:
         with suppress(ProcessLookupError, ValueError):
             process.send_signal(signal.SIGINT)
         self._keep(self._kill_later(result, process))
+
+    def stop_search(self) -> None:
+        """End a search for groups, which goes on with its best so far."""
+        if self.is_busy and self._process is not None and hasattr(signal, "SIGUSR1"):
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGUSR1)
 
     async def _kill_later(self, result: asyncio.Future[Any], process: Process) -> None:
         """Kill a process that does not heed; files that are being named come first."""

@@ -25,7 +25,7 @@ from aggopt.app import forms
 from aggopt.app.guard import POLICY, Guard, Keys
 from aggopt.app.job_text import format_json, read_roles, read_section, show_command
 from aggopt.app.rows import RowWindow
-from aggopt.app.session import STEPS, WARNING, Session
+from aggopt.app.session import PREVIEW, STEPS, WARNING, Session
 from aggopt.app.texts import LANGUAGES, Texts
 from aggopt.errors import AggoptError
 
@@ -67,6 +67,7 @@ class Page:
             "undo": self.post_undo,
             "redo": self.post_redo,
             "cancel": self.post_cancel,
+            "stop": self.post_stop,
             "language": self.post_language,
             "use": self.post_use,
             "quit": self.post_quit,
@@ -147,6 +148,7 @@ class Page:
             roles=read_roles(job),
             read_section=lambda name: read_section(job, name),
             forms=forms,
+            preview=PREVIEW,
             names={
                 "out": f"{stem}.masked{suffix}",
                 "keys": f"{stem}.private",
@@ -294,7 +296,8 @@ class Page:
             session.add_to_comparison()
             return "compare"
         session.history.set(forms.apply_protection(session.job, form))
-        self._start(session.run("mask"))
+        task = "preview" if form.get("next") == "preview" else "mask"
+        self._start(session.run(task))
         return "protect"
 
     async def post_compare(self, form: dict[str, str]) -> str:
@@ -345,6 +348,11 @@ class Page:
     async def post_cancel(self, form: dict[str, str]) -> str:
         """End the task that runs."""
         await self.session.process.cancel()
+        return form.get("screen", "table")
+
+    async def post_stop(self, form: dict[str, str]) -> str:
+        """End the search for groups, and go on with its best so far."""
+        self.session.process.stop_search()
         return form.get("screen", "table")
 
     async def post_language(self, form: dict[str, str]) -> str:

@@ -16,6 +16,7 @@ from aggopt.app.texts import FIRST
 
 IDLE = 3600.0  # seconds without a request after which the page ends
 WARNING = 300.0  # seconds before that in which it says so
+PREVIEW = 2000  # records of a preview: masked in two seconds
 SIDE_BY_SIDE = 4  # releases that are compared
 STEPS = ("table", "roles", "risk", "protect", "compare", "release")
 

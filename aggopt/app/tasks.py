@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from aggopt.app.job_text import (
     list_files,
@@ -19,11 +19,18 @@ from aggopt.app.job_text import (
     write_private,
 )
 from aggopt.app.places import FileState, StartFolder
-from aggopt.app.worker import Worker
+from aggopt.app.session import PREVIEW
 from aggopt.command.cli import explain_error as explain_error
 from aggopt.errors import JobError, TableError
 
-PREVIEW = 2000  # records of a preview: masked in two seconds
+
+class Worker(Protocol):
+    """The part of the computing process that a task uses."""
+
+    is_stopped: bool
+
+    def report_progress(self, step: str, share: float) -> None: ...  # noqa: D102
+    def begin_naming(self) -> None: ...  # noqa: D102
 
 
 @dataclass
@@ -36,6 +43,7 @@ class LastRelease:
 
 
 _last = LastRelease()
+RUN = 20  # records in a row of a preview: members of a household stay together
 
 
 def warm_up() -> None:
@@ -196,7 +204,28 @@ def mask_table(worker: Worker, **inputs: Any) -> dict[str, Any]:
     release = mask(read.table, loaded_job, progress=worker.report_progress, trust=())
     read.require_unchanged()
     _last.job, _last.state, _last.release = inputs["job"], read.state, release
-    return _describe_release(release, Path(inputs["private"]))
+    described = _describe_release(release, Path(inputs["private"]))
+    return {**described, "stopped": worker.is_stopped}
+
+
+def preview_release(worker: Worker, **inputs: Any) -> dict[str, Any]:
+    """Return the figures of a release of some records; nothing of it is proven."""
+    import numpy as np
+
+    from aggopt.data.readers.read import read_file
+    from aggopt.job import Job
+    from aggopt.pipeline.mask import mask
+
+    read = _read_inputs(**inputs)
+    job = Job.read(read.job)
+    worker.report_progress("read", 0.0)
+    table = read_file(read.table, job.roles, job.input, job.attributes)
+    runs = np.linspace(0, max(len(table) - RUN, 0), PREVIEW // RUN).astype(int)
+    rows = np.unique(np.add.outer(runs, np.arange(RUN)))
+    sample = table.take(rows[rows < len(table)])
+    release = mask(sample, job, progress=worker.report_progress, trust=())
+    described = _describe_release(release, Path(inputs["private"]))
+    return {**described, "cards": described["cards"][:-1], "of": len(table)}
 
 
 def _describe_release(release: Any, private: Path) -> dict[str, Any]:
@@ -213,6 +242,7 @@ def _describe_release(release: Any, private: Path) -> dict[str, Any]:
     return {
         **asdict(head),
         "notes": list(release.notes),
+        "stopped": False,
         "k": release.audit.k,
         "method": method,
         "records": release.audit.records,
@@ -370,6 +400,7 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
     "open": open_table,
     "check": check_job,
     "mask": mask_table,
+    "preview": preview_release,
     "choose": choose_release,
     "write": write_release,
     "read job": read_job,

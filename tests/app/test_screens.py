@@ -167,6 +167,6 @@ def test_the_server_ends_its_process(tmp_path):
 
 
 def test_a_table_elsewhere_is_refused(tmp_path, folder):
-    with pytest.raises(AssertionError, match="outside the folder"):
-        with serve(tmp_path, str(folder / "people.csv")):
-            pass
+    outside = serve(tmp_path, str(folder / "people.csv"))
+    with pytest.raises(AssertionError, match="outside the folder"), outside:
+        pass
