@@ -121,12 +121,6 @@ class ComputingProcess:
             process.send_signal(signal.SIGINT)
         self._keep(self._kill_later(result, process))
 
-    def stop_search(self) -> None:
-        """End a search for groups, which goes on with its best so far."""
-        if self.is_busy and self._process is not None and hasattr(signal, "SIGUSR1"):
-            with suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGUSR1)
-
     async def _kill_later(self, result: asyncio.Future[Any], process: Process) -> None:
         """Kill a process that does not heed; files that are being named come first."""
         await asyncio.sleep(GRACE)

@@ -25,7 +25,7 @@ from aggopt.app import forms
 from aggopt.app.guard import POLICY, Guard, Keys
 from aggopt.app.job_text import format_json, read_roles, read_section, show_command
 from aggopt.app.rows import RowWindow
-from aggopt.app.session import PREVIEW, STEPS, WARNING, Session
+from aggopt.app.session import PREVIEW, STEPS, WARNING, PageSession
 from aggopt.app.texts import LANGUAGES, Texts
 from aggopt.errors import AggoptError
 
@@ -40,7 +40,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Page:
     """The handlers of the routes of one session."""
 
-    def __init__(self, session: Session, quit_server: Callable[[], None]) -> None:
+    def __init__(self, session: PageSession, quit_server: Callable[[], None]) -> None:
         self.session = session
         self.quit_server = quit_server
         self.rows = RowWindow()
@@ -67,7 +67,6 @@ class Page:
             "undo": self.post_undo,
             "redo": self.post_redo,
             "cancel": self.post_cancel,
-            "stop": self.post_stop,
             "language": self.post_language,
             "use": self.post_use,
             "quit": self.post_quit,
@@ -350,11 +349,6 @@ class Page:
         await self.session.process.cancel()
         return form.get("screen", "table")
 
-    async def post_stop(self, form: dict[str, str]) -> str:
-        """End the search for groups, and go on with its best so far."""
-        self.session.process.stop_search()
-        return form.get("screen", "table")
-
     async def post_language(self, form: dict[str, str]) -> str:
         """Set the language."""
         if form.get("language") in LANGUAGES:
@@ -394,7 +388,7 @@ def _allow_inline(page: str) -> str:
 
 
 def make_application(
-    session: Session,
+    session: PageSession,
     keys: Keys,
     hosts: tuple[str, ...],
     quit_server: Callable[[], None] = lambda: None,

@@ -60,7 +60,7 @@ class History:
 
 
 @dataclass(eq=False)
-class Session:
+class PageSession:
     """One person at one table; pages show it, and tasks change it.
 
     Attributes
@@ -100,7 +100,7 @@ class Session:
     @classmethod
     def begin(
         cls, folder: Path, clock: Callable[[], float] = time.monotonic
-    ) -> "Session":
+    ) -> "PageSession":
         """Return a session with a private folder of its own."""
         private = Path(tempfile.mkdtemp(prefix="aggopt-app-"))
         os.chmod(private, 0o700)

@@ -16,7 +16,7 @@ import uvicorn
 from aggopt.app.guard import Keys
 from aggopt.app.job_text import write_private
 from aggopt.app.server import make_application
-from aggopt.app.session import IDLE, Session
+from aggopt.app.session import IDLE, PageSession
 from aggopt.errors import PlaceError, TableError
 
 FIRST_PORT = 8765
@@ -44,7 +44,7 @@ def run_page(
     PlaceError
         No port is free.
     """
-    session = Session.begin(Path.cwd(), clock)
+    session = PageSession.begin(Path.cwd(), clock)
     try:
         first = [_find_name(session, path) for path in (table, job)]
         with closing(bind_port(port)) as listening:
@@ -58,7 +58,7 @@ def run_page(
     print_line(print_ended)
 
 
-def _find_name(session: Session, path: Path | None) -> str | None:
+def _find_name(session: PageSession, path: Path | None) -> str | None:
     """Return the name of a file of the command line, seen from the start folder."""
     if path is None:
         return None
@@ -108,7 +108,7 @@ class _Server(uvicorn.Server):
 
 
 async def _serve(
-    session: Session,
+    session: PageSession,
     listening: socket.socket,
     first: list[str | None],
     print_line: Callable[[str], None],
@@ -158,7 +158,7 @@ async def _serve(
     return ended
 
 
-async def _open_first(session: Session, table: str | None, job: str | None) -> None:
+async def _open_first(session: PageSession, table: str | None, job: str | None) -> None:
     """Open the table and the job of the command line."""
     is_open = table is not None and await session.open_table(table, None, None, "utf-8")
     if is_open and job is not None:
@@ -184,7 +184,7 @@ def can_open_browser() -> bool:
     return os.name == "nt" or bool(shutil.which("open")) or has_screen
 
 
-def _open_browser(session: Session, address: str) -> None:
+def _open_browser(session: PageSession, address: str) -> None:
     """Open the address by a private file: process lists show its name alone."""
     page = write_private(
         session.private / "start.html",

@@ -24,10 +24,8 @@ from aggopt.command.cli import explain_error as explain_error
 from aggopt.errors import JobError, TableError
 
 
-class Worker(Protocol):
+class TaskReporter(Protocol):
     """The part of the computing process that a task uses."""
-
-    is_stopped: bool
 
     def report_progress(self, step: str, share: float) -> None: ...  # noqa: D102
     def begin_naming(self) -> None: ...  # noqa: D102
@@ -102,7 +100,7 @@ def _read_inputs(
 
 
 def open_table(
-    worker: Worker,
+    worker: TaskReporter,
     *,
     folder: str,
     table: str,
@@ -159,7 +157,7 @@ def _count_records(sample: str, proposed: Any) -> int:
     return proposed[0].look.records if proposed else 0
 
 
-def check_job(worker: Worker, **inputs: Any) -> dict[str, Any]:
+def check_job(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
     """Return what prevents a release, and the risk of the table before masking."""
     from aggopt.command.check import check_table
     from aggopt.job import Job
@@ -193,7 +191,7 @@ def check_job(worker: Worker, **inputs: Any) -> dict[str, Any]:
 SETS = 20  # combinations that the screen lists, the most revealing first
 
 
-def mask_table(worker: Worker, **inputs: Any) -> dict[str, Any]:
+def mask_table(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
     """Return the figures of a release, which is kept to be written."""
     from aggopt.job import Job
     from aggopt.pipeline.mask import mask
@@ -204,11 +202,10 @@ def mask_table(worker: Worker, **inputs: Any) -> dict[str, Any]:
     release = mask(read.table, loaded_job, progress=worker.report_progress, trust=())
     read.require_unchanged()
     _last.job, _last.state, _last.release = inputs["job"], read.state, release
-    described = _describe_release(release, Path(inputs["private"]))
-    return {**described, "stopped": worker.is_stopped}
+    return _describe_release(release, Path(inputs["private"]))
 
 
-def preview_release(worker: Worker, **inputs: Any) -> dict[str, Any]:
+def preview_release(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
     """Return the figures of a release of some records; nothing of it is proven."""
     import numpy as np
 
@@ -242,7 +239,6 @@ def _describe_release(release: Any, private: Path) -> dict[str, Any]:
     return {
         **asdict(head),
         "notes": list(release.notes),
-        "stopped": False,
         "k": release.audit.k,
         "method": method,
         "records": release.audit.records,
@@ -254,7 +250,7 @@ def _describe_release(release: Any, private: Path) -> dict[str, Any]:
 
 
 def choose_release(
-    worker: Worker,
+    worker: TaskReporter,
     *,
     k: list[int],
     methods: list[str],
@@ -306,7 +302,7 @@ def choose_release(
 
 
 def write_release(
-    worker: Worker, *, out: str, keys: str, report: str, saved: str, **inputs: Any
+    worker: TaskReporter, *, out: str, keys: str, report: str, saved: str, **inputs: Any
 ) -> dict[str, Any]:
     """Write a release, its report, its manifest with the key, and the job.
 
@@ -362,7 +358,7 @@ def write_release(
     }
 
 
-def read_job(worker: Worker, *, folder: str, name: str) -> dict[str, Any]:
+def read_job(worker: TaskReporter, *, folder: str, name: str) -> dict[str, Any]:
     """Return the text of a job in a file, or of the manifest of a release."""
     from aggopt.job import Job
 

@@ -14,7 +14,6 @@ import time
 from types import FrameType
 from typing import Any
 
-SEARCH = "group"  # the step that keeps its best groups when it is stopped
 EVERY = 0.1  # seconds between reports of progress of one step
 
 
@@ -25,7 +24,6 @@ class Worker:
         self.out = out
         self.is_working = False
         self.is_cancelled = False
-        self.is_stopped = False
         self._step = ""
         self._reported = 0.0
 
@@ -59,18 +57,11 @@ class Worker:
             self.is_cancelled = True
             raise KeyboardInterrupt
 
-    def handle_stop(self, number: int, frame: FrameType | None) -> None:
-        """End the search for groups, which goes on with its best so far."""
-        if self.is_working and self._step == SEARCH and not self.is_stopped:
-            self.is_stopped = True
-            raise KeyboardInterrupt
-
     def run_task(self, message: dict[str, Any]) -> None:
         """Run a task and write its outcome."""
         from aggopt.app.tasks import TASKS
 
         self.is_cancelled = False
-        self.is_stopped = False
         self._step = ""
         task = TASKS[message.pop("task")]
         try:
@@ -109,8 +100,6 @@ def main() -> None:
     os.umask(0o077)
     worker = Worker(out)
     signal.signal(signal.SIGINT, worker.handle_interrupt)
-    if hasattr(signal, "SIGUSR1"):
-        signal.signal(signal.SIGUSR1, worker.handle_stop)
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_read_tasks, args=(tasks,), daemon=True).start()
     from aggopt.app.tasks import warm_up

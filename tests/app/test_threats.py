@@ -21,7 +21,7 @@ pytest.importorskip("starlette", reason="pip install 'aggopt[app]'")
 
 
 from aggopt.app.server import Page
-from aggopt.app.session import Session
+from aggopt.app.session import PageSession
 from aggopt.app.start import run_page
 from aggopt.app.texts import LANGUAGES
 
@@ -36,7 +36,7 @@ FOREIGN = (
 
 
 def list_routes():
-    session = Session.begin(Path.cwd())
+    session = PageSession.begin(Path.cwd())
     session.end()
     return [
         (route.path, "POST" if "POST" in route.methods else "GET")
@@ -411,7 +411,7 @@ def test_it_ends_after_an_hour_without_a_request(tmp_path, monkeypatch):
 
 def test_it_says_so_five_minutes_before(tmp_path):
     now = [0.0]
-    session = Session.begin(tmp_path, lambda: now[0])
+    session = PageSession.begin(tmp_path, lambda: now[0])
     now[0] = 3301.0
     assert session.seconds_left == 299.0
     session.note_request()
