@@ -56,20 +56,20 @@ class Page:
     def list_routes(self) -> list[Route]:
         """Return the routes."""
         shown = [Route(f"/{step}", self.show(step)) for step in STEPS]
-        posted = {
-            "table": self.post_table,
-            "roles": self.post_roles,
-            "risk": self.post_risk,
-            "protect": self.post_protect,
-            "compare": self.post_compare,
-            "release": self.post_release,
-            "open": self.post_open,
-            "undo": self.post_undo,
-            "redo": self.post_redo,
-            "cancel": self.post_cancel,
-            "language": self.post_language,
-            "use": self.post_use,
-            "quit": self.post_quit,
+        submitted = {
+            "table": self.submit_table,
+            "roles": self.submit_roles,
+            "risk": self.submit_risk,
+            "protect": self.submit_protect,
+            "compare": self.submit_compare,
+            "release": self.submit_release,
+            "open": self.submit_open,
+            "undo": self.submit_undo,
+            "redo": self.submit_redo,
+            "cancel": self.submit_cancel,
+            "language": self.submit_language,
+            "use": self.submit_use,
+            "quit": self.submit_quit,
         }
         return [
             Route("/", self.show_first),
@@ -86,7 +86,7 @@ class Page:
             ),
             *(
                 Route(f"/{name}", self.read_form(handler), methods=["POST"])
-                for name, handler in posted.items()
+                for name, handler in submitted.items()
             ),
         ]
 
@@ -243,7 +243,7 @@ class Page:
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
-    async def post_table(self, form: dict[str, str]) -> str:
+    async def submit_table(self, form: dict[str, str]) -> str:
         """Open a table."""
         separator = {"": None, "tab": "\t"}.get(
             form.get("separator", ""), form.get("separator")
@@ -258,7 +258,7 @@ class Page:
         self._start(opened)
         return "table"
 
-    async def post_open(self, form: dict[str, str]) -> str:
+    async def submit_open(self, form: dict[str, str]) -> str:
         """Open a job or a manifest."""
         if self.session.table is None:
             return "table"
@@ -266,7 +266,7 @@ class Page:
         self._start(self.session.open_job(form.get("job", "")))
         return "roles"
 
-    async def post_roles(self, form: dict[str, str]) -> str:
+    async def submit_roles(self, form: dict[str, str]) -> str:
         """Set roles and types; compute the risk if no question is open."""
         session = self.session
         if session.table is None:
@@ -280,15 +280,15 @@ class Page:
             names = ", ".join(column["name"] for column in session.undecided)
             session.message = (texts("questions left", names=names), "")
             return "roles"
-        return await self.post_risk(form)
+        return await self.submit_risk(form)
 
-    async def post_risk(self, form: dict[str, str]) -> str:
+    async def submit_risk(self, form: dict[str, str]) -> str:
         """Check the job, and measure the risk before masking."""
         if self.session.find_result("check") is None:
             self._start(self.session.run("check"))
         return "risk"
 
-    async def post_protect(self, form: dict[str, str]) -> str:
+    async def submit_protect(self, form: dict[str, str]) -> str:
         """Set the protection, and mask; or add the release to the comparison."""
         session = self.session
         if form.get("next") == "compare":
@@ -299,12 +299,12 @@ class Page:
         self._start(session.run(task))
         return "protect"
 
-    async def post_compare(self, form: dict[str, str]) -> str:
+    async def submit_compare(self, form: dict[str, str]) -> str:
         """Mask with each k and method, to compare."""
         self._start(self.session.run("choose", **forms.read_choice(form)))
         return "compare"
 
-    async def post_use(self, form: dict[str, str]) -> str:
+    async def submit_use(self, form: dict[str, str]) -> str:
         """Set k and method of a point, or the job of a compared release."""
         session = self.session
         if form.get("compared", "").isdecimal():
@@ -319,7 +319,7 @@ class Page:
         self._start(session.run("mask"))
         return "protect"
 
-    async def post_release(self, form: dict[str, str]) -> str:
+    async def submit_release(self, form: dict[str, str]) -> str:
         """Write the release."""
         start = self.session.start
         start.find_new(form.get("out", ""))
@@ -334,28 +334,28 @@ class Page:
         )
         return "release"
 
-    async def post_undo(self, form: dict[str, str]) -> str:
+    async def submit_undo(self, form: dict[str, str]) -> str:
         """Return to the job before."""
         self.session.history.undo()
         return form.get("screen", "table")
 
-    async def post_redo(self, form: dict[str, str]) -> str:
+    async def submit_redo(self, form: dict[str, str]) -> str:
         """Return to the job that was undone."""
         self.session.history.redo()
         return form.get("screen", "table")
 
-    async def post_cancel(self, form: dict[str, str]) -> str:
+    async def submit_cancel(self, form: dict[str, str]) -> str:
         """End the task that runs."""
         await self.session.process.cancel()
         return form.get("screen", "table")
 
-    async def post_language(self, form: dict[str, str]) -> str:
+    async def submit_language(self, form: dict[str, str]) -> str:
         """Set the language."""
         if form.get("language") in LANGUAGES:
             self.session.language = form["language"]
         return form.get("screen", "table")
 
-    async def post_quit(self, form: dict[str, str]) -> str:
+    async def submit_quit(self, form: dict[str, str]) -> str:
         """End the page: its private files are removed."""
         self.quit_server()
         return ""
