@@ -49,9 +49,17 @@ def page(served):
     return served
 
 
-@pytest.fixture(scope="session")
-def protected(page):
+@pytest.fixture
+def anew(page):
+    """The page with its table opened anew."""
+    page.open("people.csv")
+    return page
+
+
+@pytest.fixture
+def protected(anew):
     """A page that has masked the table."""
+    page = anew
     assert page.choose_roles(ROLES, then="risk")["status"] == "done"
     fields = {"k": 4, "keep": "mean", "method": "mdav", "screen": "protect"}
     assert page.run("/protect", **fields)["status"] == "done"

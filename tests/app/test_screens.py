@@ -10,13 +10,6 @@ from serving import serve
 pytest.importorskip("starlette", reason="pip install 'aggopt[app]'")
 
 
-@pytest.fixture
-def anew(page):
-    """The page with its table opened anew."""
-    page.open("people.csv")
-    return page
-
-
 def test_open_questions_must_be_answered(anew):
     page = anew.get("/roles")
     assert "Questions left: 1" in page
