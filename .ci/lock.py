@@ -15,7 +15,7 @@ from pathlib import Path
 
 LOCK = Path(".ci/lock")
 HEAD = "# Written by `make lock`.\n"
-EVERYWHERE = ("dask", "data", "excel", "polars", "stats")
+EVERYWHERE = ("app", "dask", "data", "excel", "polars", "stats")
 APART = {  # an extra with a package that not every machine can install
     "ipopt": "cyipopt",
     "pounce": "pounce-solver",
