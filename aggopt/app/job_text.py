@@ -15,6 +15,8 @@ from aggopt.errors import JobError
 
 QUASI_IDENTIFIER = "quasi-identifier"
 CODE = (".py", ".py:")
+NO_TOML = "The job is no valid TOML."
+CORRECT = "correct it in an editor, and open it."
 
 
 def shorten(text: str) -> str:
@@ -38,14 +40,26 @@ def parse(text: str) -> TOMLDocument:
     try:
         return tomlkit.parse(text)
     except TOMLKitError:
-        raise JobError(
-            "The job is no valid TOML.", fix="correct it in an editor, and open it."
-        ) from None
+        raise JobError(NO_TOML, fix=CORRECT) from None
+
+
+def read_sections(text: str) -> dict[str, Any]:
+    """Return the sections of a job's text as plain values.
+
+    Raises
+    ------
+    JobError
+        It is not TOML; the message quotes nothing of it.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise JobError(NO_TOML, fix=CORRECT) from None
 
 
 def read_roles(text: str) -> dict[str, str]:
     """Return the role of each column that has one, by the column's name."""
-    roles: Any = parse(text).unwrap().get("roles", {})
+    roles: Any = read_sections(text).get("roles", {})
     return {
         str(name): str(role)
         for role, names in (roles.items() if isinstance(roles, dict) else ())
@@ -56,7 +70,7 @@ def read_roles(text: str) -> dict[str, str]:
 
 def read_section(text: str, name: str) -> dict[str, Any]:
     """Return a section of a job's text as plain values; empty if it is missing."""
-    section = parse(text).unwrap().get(name, {})
+    section = read_sections(text).get(name, {})
     return section if isinstance(section, dict) else {}
 
 
@@ -134,7 +148,7 @@ def _section(parent: Any, name: str) -> Any:
 
 def list_files(text: str) -> list[tuple[tuple[str, ...], str]]:
     """Return the paths of files that a job names, each with the keys to it."""
-    sections = parse(text).unwrap()
+    sections = read_sections(text)
     named: list[tuple[tuple[str, ...], str]] = []
     attributes = sections.get("attributes", {})
     for name, keys in attributes.items() if isinstance(attributes, dict) else ():
@@ -158,7 +172,7 @@ def require_no_code(text: str) -> None:
     JobError
         The page runs no code that a job names.
     """
-    sections = parse(text).unwrap()
+    sections = read_sections(text)
     named = next(_iterate_code(sections), None)
     if named is not None:
         raise JobError(

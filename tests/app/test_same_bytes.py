@@ -1,7 +1,5 @@
 """A release of the page and one of the command line have equal bytes."""
 
-import subprocess
-import sys
 import tomllib
 
 import numpy as np
@@ -66,7 +64,7 @@ def write(table: pd.DataFrame, path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_command_line_repeats_the_release(page, ending, variant):
+def test_the_command_line_repeats_the_release(page, forked, ending, variant):
     folder = page.folder
     name = f"{variant}_{ending}"
     table = folder / f"{name}.{ending}"
@@ -113,8 +111,8 @@ def test_the_command_line_repeats_the_release(page, ending, variant):
 
     again = folder / f"{name}.again.{ending}"
     words = ["repeat", str(manifest), str(table), "--out", str(again)]
-    command = [sys.executable, "-m", "aggopt", *words]
-    subprocess.run(command, check=True, capture_output=True, timeout=200)
+    ended = forked(f"from aggopt.command.cli import app; app({words!r})")
+    assert ended.returncode == 0, ended.stderr
     assert again.read_bytes() == (folder / masked).read_bytes()
 
     secret = read_manifest_or_none(manifest, "output", "secret")

@@ -82,6 +82,7 @@ def test_undo_and_redo_have_no_end(anew):
         assert anew.job() == job
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_a_cancelled_task_leaves_nothing_and_the_next_one_runs(anew):
     anew.choose_roles({"illness": "confidential"})
     before = {*anew.folder.rglob("*")}
@@ -105,6 +106,7 @@ def test_four_releases_are_side_by_side_and_each_can_be_used(anew):
     assert tomllib.loads(anew.job())["privacy"]["k"] == 4
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_a_point_of_the_map_can_be_used(anew):
     anew.choose_roles({"illness": "confidential"})
     assert anew.run("/compare", k="3 4", methods="mdav")["status"] == "done"
@@ -132,6 +134,7 @@ def test_a_changed_table_is_said(anew):
         table.write_bytes(before)
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_a_table_and_a_job_of_the_command_line_are_opened(folder):
     roles = '[roles]\nidentifier = ["name"]\nquasi-identifier = ["age"]'
     text = f"# my comment\n{roles}\n[privacy]\nk = 3\n"
@@ -145,11 +148,13 @@ def test_a_table_and_a_job_of_the_command_line_are_opened(folder):
         assert client.job() == text.replace("k = 3", "k = 4")  # comments stay
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_a_busy_port_takes_the_next(page, tmp_path):
     with serve(tmp_path, "--port", str(page.port)) as client:
         assert client.port > page.port
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_the_server_ends_its_process(tmp_path):
     with serve(tmp_path) as client:
         client.enter()
@@ -159,6 +164,7 @@ def test_the_server_ends_its_process(tmp_path):
     assert psutil.wait_procs(children, 60)[1] == []
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_a_table_elsewhere_is_refused(tmp_path, folder):
     outside = serve(tmp_path, str(folder / "people.csv"))
     with pytest.raises(AssertionError, match="outside the folder"), outside:

@@ -87,6 +87,7 @@ def test_the_token_works_once_and_no_process_shows_it(page):
         assert page.cookie.split("=")[1] not in " ".join(each.cmdline())
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_the_cookie_is_for_this_server_alone_and_no_page_passes_the_token_on(tmp_path):
     with serve(tmp_path) as client:
         _, headers, text = client.send("GET", f"/?token={client.token}")
@@ -238,6 +239,7 @@ def test_the_input_is_not_overwritten(protected):
 # 8 traces
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_nothing_is_left_behind_and_no_message_has_a_value(folder, tmp_path):
     table = (folder / "people.csv").read_bytes()
     (tmp_path / "people.csv").write_bytes(table)
@@ -293,6 +295,7 @@ with serve(sys.argv[2]) as client:
 """
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_a_release_needs_no_network(folder):
     unshared = ["unshare", "--user", "--map-root-user", "--net"]
     try:
@@ -369,12 +372,14 @@ def test_a_large_request_of_unknown_length_is_refused(page):
         assert b" 413 " in connection.recv(200)
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_two_hundred_requests_at_once_are_answered(page):
     with ThreadPoolExecutor(200) as many:
         answers = list(many.map(lambda _: page.send("GET", "/roles")[0], range(200)))
     assert answers == [200] * 200
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_a_killed_process_is_said_and_what_was_set_is_kept(protected):
     job = protected.job()
     children = psutil.Process(protected.process.pid).children()
@@ -393,6 +398,7 @@ def test_a_killed_process_is_said_and_what_was_set_is_kept(protected):
 # 13 a forgotten tab
 
 
+@pytest.mark.slow  # seconds: a server, or a process, starts
 def test_it_ends_after_an_hour_without_a_request(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     hours = iter([0.0, 0.0, 3599.0])
