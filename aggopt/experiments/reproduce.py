@@ -25,8 +25,6 @@ from aggopt.partition import PARTITIONERS, mdav, mhm
 from aggopt.pipeline.prepare.inputs import Progress, read_table
 
 FILE = Path(__file__).with_name("published.toml")
-NOTHING = "-"  # in place of an empty cell
-ABOUT = "~"  # before a rough figure
 SIZES = "/"  # between the smallest and the average group size
 
 
@@ -41,7 +39,7 @@ class PublishedCell:
     k, t
         Minimum size of groups, and the required t, if any was.
     printed
-        The figure as printed; None if the cell is empty.
+        The figure as printed; None for the user's data.
     alpha, delta
         The parameters of P3M, if they differ from cell to cell.
     """
@@ -56,10 +54,10 @@ class PublishedCell:
 
     @property
     def value(self) -> float | None:
-        """The figure as a number; None if the cell is empty, or has two sizes."""
+        """The figure as a number; None if nothing is printed, or two sizes are."""
         if self.printed is None or SIZES in self.printed:
             return None
-        return float(self.printed.lstrip(ABOUT))
+        return float(self.printed)
 
 
 @dataclass(frozen=True)
@@ -165,8 +163,7 @@ def _iter_cells(
     """Yield the cells of a row: the listed values change from one to the next."""
     for j, (at, cell) in enumerate(zip(values, cells.split(), strict=True)):
         entries = {n: v[j] if isinstance(v, list) else v for n, v in row.items()}
-        printed = None if cell == NOTHING else cell
-        yield PublishedCell(**{**entries, axis: at, "printed": printed})
+        yield PublishedCell(**{**entries, axis: at, "printed": cell})
 
 
 GRID = (0.2, 0.4, 0.6, 0.8)  # of alpha and of Delta: the 16 pairs of the study of P3M
@@ -316,7 +313,7 @@ class Reproduced:
         """Whether ours is the published figure, as printed; None without one."""
         if self.cell.printed is None or self.ours is None:
             return None
-        return self.shown == self.cell.printed.lstrip(ABOUT)
+        return self.shown == self.cell.printed
 
     @property
     def difference(self) -> float | None:
