@@ -8,12 +8,12 @@ import numpy.typing as npt
 from aggopt.aggregate._by_requests import Wishing, aggregate_by_requests
 from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.bounds import End
-from aggopt.aggregate.distance_requests import Wanted, WishValues
+from aggopt.aggregate.distance_requests import Wanted
 from aggopt.aggregate.kept_statistics import Keep
 from aggopt.aggregate.registry import Aggregator
 from aggopt.aggregate.shift_settings import Squared
 from aggopt.aggregate.shifted_means import require_real
-from aggopt.core.types import Floats
+from aggopt.core.types import Floats, WishValues
 from aggopt.models import p3m_onesided_joint
 from aggopt.models.p3m_onesided import MODEL
 

@@ -9,12 +9,13 @@ from pydantic import Field
 from aggopt.aggregate._by_requests import Wishing, aggregate_by_requests
 from aggopt.aggregate.aggregation import Aggregation
 from aggopt.aggregate.bounds import End
-from aggopt.aggregate.distance_requests import Wanted, WishValues
+from aggopt.aggregate.distance_requests import Wanted
 from aggopt.aggregate.distance_requests import Wish as WishSection
 from aggopt.aggregate.kept_statistics import Keep
 from aggopt.aggregate.registry import Aggregator
 from aggopt.aggregate.shift_settings import Shifting
 from aggopt.aggregate.shifted_means import require_real
+from aggopt.core.types import WishValues
 from aggopt.models import satisfaction_joint
 from aggopt.models.satisfaction import MODEL
 

@@ -9,10 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from aggopt.aggregate.bounds import End
 from aggopt.core.equality import to_hashable
-from aggopt.core.types import Floats
+from aggopt.core.types import Floats, WishValues
 from aggopt.errors import JobError
-
-WishValues = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 
 
 class Wanted(NamedTuple):

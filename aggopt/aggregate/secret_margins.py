@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate.aggregation import get_column, read_float_records, scale_for
-from aggopt.aggregate.distance_requests import WishValues, spread_request
+from aggopt.aggregate.distance_requests import spread_request
 from aggopt.core.randomness import derive_secret, draw_uniforms
-from aggopt.core.types import Floats, Labels
+from aggopt.core.types import Floats, Labels, WishValues
 from aggopt.core.validation import check_labellings, is_number, require_seed
 from aggopt.errors import JobError
 

@@ -4,6 +4,7 @@
 computed of them; all other names contain the width.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,3 +19,4 @@ U64 = npt.NDArray[np.uint64]
 Bool = npt.NDArray[np.bool_]
 AnyInt = npt.NDArray[np.integer[Any]]
 Labels = npt.NDArray[np.intp]
+WishValues = npt.ArrayLike | Mapping[str, npt.ArrayLike]  # or {"relative": r}

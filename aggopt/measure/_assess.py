@@ -10,6 +10,7 @@ import numpy.typing as npt
 from aggopt.core.frame import to_frame
 from aggopt.core.html import render_html_lines
 from aggopt.core.text_formats import format_json
+from aggopt.core.types import WishValues
 from aggopt.core.validation import check_matrix
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, TableError, require_known
@@ -205,8 +206,8 @@ def assess(
     attributes: Types = None,
     *,
     safety: float = 0.05,
-    delta: npt.ArrayLike = 0.1,
-    importance: npt.ArrayLike = 1.0,
+    delta: WishValues = 0.1,
+    importance: WishValues = 1.0,
     weights: npt.ArrayLike | None = None,
     whole: int = WHOLE,
     known: Any = None,
@@ -301,7 +302,7 @@ def assess(
         attribute_pair.of.numbers is not None
         for attribute_pair in typed.typed.attributes
     )
-    if not numeric and max(np.size(delta), np.size(importance)) > 1:
+    if not numeric and not (_is_for_all(delta) and _is_for_all(importance)):
         raise JobError(
             "delta or importance is given by attribute, and no attribute is numeric.",
             fix="leave them out: distances are requested of numbers only.",
@@ -365,7 +366,16 @@ def _make_assessment(
     )
 
 
-def _read_number(delta: npt.ArrayLike) -> float | None:
-    """Return a requested distance if it is one number, None for an array."""
+def _is_for_all(wish: WishValues) -> bool:
+    """Return whether a wish is one number, or one share, for all values."""
+    if isinstance(wish, Mapping):
+        return all(np.size(share) == 1 for share in wish.values())
+    return np.size(wish) == 1
+
+
+def _read_number(delta: WishValues) -> float | None:
+    """Return a requested distance if it is one number for all, else None."""
+    if isinstance(delta, Mapping):
+        return None
     array = np.asarray(delta)
     return float(array) if array.ndim == 0 else None

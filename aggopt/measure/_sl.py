@@ -1,11 +1,12 @@
 """Satisfaction level: share of values at the required distance from the original."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.types import Floats
+from aggopt.core.types import Floats, WishValues
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
 from aggopt.measure.registry import Comparison, Heading, Measure, describe_numbers_only
@@ -15,8 +16,8 @@ def sl(
     original: npt.ArrayLike,
     released: npt.ArrayLike,
     *,
-    delta: npt.ArrayLike = 0.1,
-    importance: npt.ArrayLike = 1.0,
+    delta: WishValues = 0.1,
+    importance: WishValues = 1.0,
 ) -> float:
     """Return the satisfaction level, a fraction in [0, 1].
 
@@ -32,7 +33,9 @@ def sl(
     ----------
     delta
         Required distance, in standard deviations, 0 or more: one number, one per
-        attribute (d,), or one per value (n, d).
+        attribute (d,), or one per value (n, d).  {"relative": r}, with r of any of
+        these shapes, is r times the distance of the original value from the mean, as
+        `aggopt.aggregate.p3m` takes it.
     importance
         Weight m_ij of each value, 0 or more, in one of these shapes; only ratios count.
 
@@ -54,7 +57,7 @@ def sl(
     return compute_sl(Pair.of(original, released), delta, importance)
 
 
-def compute_sl(pair: Pair, delta: npt.ArrayLike, importance: npt.ArrayLike) -> float:
+def compute_sl(pair: Pair, delta: WishValues, importance: WishValues) -> float:
     """Return `sl` of tables already paired."""
     wanted = _spread_argument(delta, "delta", pair)
     w = _spread_argument(importance, "importance", pair)
@@ -70,8 +73,17 @@ def compute_sl(pair: Pair, delta: npt.ArrayLike, importance: npt.ArrayLike) -> f
     return float((w * is_satisfied).sum() / w.sum())
 
 
-def _spread_argument(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
+def _spread_argument(argument: WishValues, name: str, pair: Pair) -> Floats:
     """Return one number per value of the pair, (n, v)."""
+    if isinstance(argument, Mapping):
+        if set(argument) != {"relative"}:
+            raise JobError(
+                f"{name} has the keys {sorted(map(str, argument))}.",
+                fix=f'pass {name}={{"relative": r}} for r times the distance from the '
+                "mean, or plain numbers.",
+            )
+        share = _spread_argument(argument["relative"], name, pair)
+        return np.asarray(share * np.abs(pair.original))
     array = np.asarray(argument)
     n = pair.n
     d = len(pair.varying)

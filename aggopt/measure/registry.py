@@ -15,7 +15,7 @@ import numpy.typing as npt
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin
 from aggopt.core.registry import Method, Registry
-from aggopt.core.types import Floats, Labels
+from aggopt.core.types import Floats, Labels, WishValues
 from aggopt.errors import JobError
 from aggopt.measure._pair import Pair
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
@@ -129,8 +129,8 @@ class Comparison:
 
     pair: Pair
     safety: float = 0.05
-    delta: npt.ArrayLike = 0.1
-    importance: npt.ArrayLike = 1.0
+    delta: WishValues = 0.1
+    importance: WishValues = 1.0
     whole: int = WHOLE
     by_weight: Pair | None = None
     _cache: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)

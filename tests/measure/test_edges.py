@@ -355,6 +355,9 @@ def test_safety(of: Callable[..., object], safety: object) -> None:
         "far",
         True,
         None,
+        {"relative": -1},
+        {"share": 0.1},
+        {},
     ],
 )
 def test_delta_and_weights(

@@ -149,6 +149,18 @@ def test_wider_intervals_disclose_more_and_longer_distances_satisfy_less() -> No
     assert (risks[0], risks[-1], levels[0], levels[-1]) == (0, 1, 1, 0)
 
 
+def test_relative_requests_are_shares_of_the_distance_from_the_mean() -> None:
+    X, Y = tables()
+    z = np.abs(X - X.mean(axis=0)) / X.std(axis=0)
+    for share in (0.1, np.full(X.shape[1], 0.5)):
+        request = {"relative": share}
+        level = measure.sl(X, Y, delta=request, importance={"relative": 1})
+        assert 0 < level < 1
+        assert level == pytest.approx(measure.sl(X, Y, delta=share * z, importance=z))
+        result = measure.assess(X, Y, delta=request, importance={"relative": 1})
+        assert (result.sl, result.delta) == (level, None)
+
+
 def test_only_ratios_of_weights_matter() -> None:
     X, Y = tables()
     w = np.random.default_rng(3).random(X.shape)
