@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from aggopt.core.frame import require_nonempty, to_frame
 from aggopt.core.types import I64
 from aggopt.core.validation import is_number
+from aggopt.data.parsing.recoding import recode_columns
 from aggopt.encoding import AttributeType
 from aggopt.encoding.nearest import find_nearest_rows
 from aggopt.encoding.typed_column import NAME, TypedColumn
 from aggopt.errors import JobError, TableError, require_known
-from aggopt.job import Job
+from aggopt.job import AttributeSection, Job
 from aggopt.pipeline.mask import mask
 from aggopt.release.release import Release
 
@@ -79,6 +80,8 @@ class FittedRows:
         A hash of each record, and the key of all.
     types
         Settings of attributes, by name.
+    sections
+        Their sections in the job, which recode records that were not fitted.
     """
 
     published: Any = field(repr=False)
@@ -86,6 +89,7 @@ class FittedRows:
     hashes: tuple[bytes, ...] = field(repr=False)
     key: bytes = field(repr=False)
     types: Mapping[str, AttributeType] = field(repr=False)
+    sections: Mapping[str, AttributeSection] = field(repr=False)
 
     @classmethod
     def of(cls, frame: nw.DataFrame[Any], release: Release) -> "FittedRows":
@@ -101,7 +105,8 @@ class FittedRows:
         elif masked.frame.implementation.is_pandas():
             native = native.reset_index(drop=True)  # it would say whose they were
         hashes = tuple(hash_table_rows(frame, key))
-        return cls(native, place.ravel(), hashes, key, dict(masked.types))
+        sections = release.job.attributes
+        return cls(native, place.ravel(), hashes, key, dict(masked.types), sections)
 
     def places(self, frame: nw.DataFrame[Any]) -> I64:
         """Return which published row each record has (n,), -1 if it was not fitted.
@@ -119,7 +124,8 @@ class FittedRows:
     def nearest(self, frame: nw.DataFrame[Any]) -> I64:
         """Return which published row is nearest to each record, (n,)."""
         counts = np.bincount(self.place)
-        return find_nearest_rows(to_frame(self.published), counts, frame, self.types)
+        recoded = recode_columns(frame, self.sections)
+        return find_nearest_rows(to_frame(self.published), counts, recoded, self.types)
 
     def at(self, place: I64, like: Any) -> Any:
         """Return published rows (n,): an array if `like` is an array.

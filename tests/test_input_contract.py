@@ -421,6 +421,14 @@ CASES: dict[str, Case] = {
     "nodes published of a tree that calls two alike": typed(
         LEVELS, tree=ALIKE, publish="node"
     ),
+    "cells of numbers": typed_so(cuts=[30, 60]),
+    "cells of whole numbers, a number between them": typed(
+        [24.5, 30.0] * 20, cuts=[30, 60]
+    ),
+    "merged labels": typed(LEVELS, groups={"below": ["low", "middle"]}),
+    "merged labels, one in no record": typed(
+        LEVELS, groups={"below": ["low", "least"]}
+    ),
     "nodes published without a tree": typed_so(publish="node"),
     "a type for a column that is not a quasi-identifier": lambda _: (
         frame,

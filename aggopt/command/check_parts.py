@@ -90,6 +90,12 @@ def check_folder(
     if parts is None:
         return CheckResult(None, (), tuple(wrong), (), code=wrong[0].code)
     missing = count_missing_in_footers(parts)
+    if job is not None:
+        try:
+            parts = parts.recode(job.attributes)
+        except AggoptError as error:
+            wrong.append(Obstacle.from_error(error))
+            return CheckResult(parts.records, (), tuple(wrong), (), code=wrong[0].code)
     levels: dict[str, Levels] = {}
     if job is not None:
         wrong += _list_schema_obstacles(job, parts)

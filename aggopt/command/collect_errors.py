@@ -223,6 +223,7 @@ def _align_section(section: AttributeSection, kind: str | None) -> AttributeSect
     """Return the settings of an attribute, for the placeholder that replaces it."""
     if kind is None:
         return section
+    section = section.recoded
     update: dict[str, Any] = {"kind": None, "order": None, "tree": None}
     if kind == NAMES and section.order is not None:
         update["order"] = ["x", "y"]

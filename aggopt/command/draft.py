@@ -67,6 +67,10 @@ _TEXT = """\
 # missing = "own value"    # one more level; left out, [missing] decides
 # lower = 0                # of a number: the least that may be published; upper alike
 # integer = true           # publish whole numbers
+# cuts = [18, 25, 65]      # before masking: numbers become cells, as "18 to 24"
+# top = 85                 # before masking: larger numbers become 85; bottom alike
+# round = 1000             # before masking: numbers become the nearest multiple
+# groups = {{ craft = ["smith", "turner"] }}  # before masking: labels become one
 # rare = "avoid"           # of categories: publish none that fewer than k originals
 #                          have; or "publish", if most entries are of such
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from aggopt.core.columns import REFUSE
 from aggopt.core.frame import require_nonempty, to_frame
-from aggopt.core.types import Floats
+from aggopt.core.types import Floats, Labels
 from aggopt.data.formats.registry import name_suffixes
 from aggopt.data.parsing.categories import (
     Types,
@@ -23,6 +23,11 @@ from aggopt.data.parsing.categories import (
 from aggopt.data.parsing.columns import are_equal_frames, check_comparable, check_text
 from aggopt.data.parsing.dates import find_clocks, parse_date_columns
 from aggopt.data.parsing.numbers import check_numbers, read_numbers
+from aggopt.data.parsing.recoding import (
+    recode_columns,
+    require_group_labels,
+    select_recoded,
+)
 from aggopt.data.readers.codebook import (
     Codebook,
     read_codebooks,
@@ -59,6 +64,8 @@ class Table:
         Quasi-identifiers whose values may be missing, and remain so.
     codebooks
         The codebooks of a statistical file's columns, by name.
+    unrecoded
+        The numbers before they were recoded, of quasi-identifiers that stay numbers.
     """
 
     frame: nw.DataFrame[Any] = field(repr=False)
@@ -69,6 +76,7 @@ class Table:
     clocks: Mapping[str, Clock] = field(default_factory=dict, repr=False)
     kept_missing: frozenset[str] = frozenset()
     codebooks: Mapping[str, Codebook] = field(default_factory=dict, repr=False)
+    unrecoded: nw.DataFrame[Any] | None = field(default=None, repr=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
@@ -93,10 +101,10 @@ class Table:
         """Return the table of `data`, checked against `roles`.
 
         The columns of a NumPy array are called "0", "1", ... `attributes` has the
-        declared types of quasi-identifiers, `missing` the treatment of holes.  A
-        release is `like` the table that it was made from: it has the same levels, dates
-        count from the same day, and may have holes in the columns that may have them
-        there.
+        declared types of quasi-identifiers, and the recodings of their values;
+        `missing` is the treatment of holes.  A release is `like` the table that it was
+        made from: it is recoded already, has the same levels, dates count from the same
+        day, and it may have holes in the columns that may have them there.
 
         Raises
         ------
@@ -115,6 +123,13 @@ class Table:
         attributes = {
             n: section for n, section in (attributes or {}).items() if n in names
         }
+        unrecoded = None
+        if not like and (recoded := select_recoded(names, attributes)):
+            stay = [name for name in recoded if attributes[name].stays_numeric]
+            unrecoded = frame.select(*stay) if stay else None
+            as_read = frame
+            frame = recode_columns(as_read, attributes)
+            require_group_labels([as_read], attributes)
         types = like.types if like else find_encoding_types(frame, attributes)
         frame = parse_date_columns(frame, types, like.clocks if like else {})
         policy = missing.policy if missing else REFUSE
@@ -128,10 +143,33 @@ class Table:
         )
         clocks = like.clocks if like else find_clocks(frame, names, types, domains)
         books = read_codebooks(data)
-        table = cls(frame, roles, is_array, types, domains, clocks, keep_missing, books)
+        table = cls(
+            frame,
+            roles,
+            is_array,
+            types,
+            domains,
+            clocks,
+            keep_missing,
+            books,
+            unrecoded,
+        )
         numbers = (*table.numeric, *roles.numbers)
         check_numbers(frame, numbers, clocks, keep_missing, part=like is not None)
         return table
+
+    def select_rows(self, rows: Labels) -> "Table":
+        """Return the table of these records (m,), by their numbers."""
+        unrecoded = None if self.unrecoded is None else self.unrecoded[rows]
+        return replace(self, frame=self.frame[rows], unrecoded=unrecoded)
+
+    @property
+    def as_read(self) -> "Table":
+        """The table with the numbers that stay numbers as they were read."""
+        if self.unrecoded is None:
+            return self
+        columns = [self.unrecoded[name] for name in self.unrecoded.columns]
+        return replace(self, frame=self.frame.with_columns(*columns))
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -225,7 +263,11 @@ class Table:
         books = select_published_books(self.codebooks, frame.columns, numbers)
         released = self.roles.released
         return replace(
-            self, frame=strip_metadata(frame), roles=released, codebooks=books
+            self,
+            frame=strip_metadata(frame),
+            roles=released,
+            codebooks=books,
+            unrecoded=None,
         )
 
     def _release_column(

@@ -129,9 +129,8 @@ def _compare(
         return _Compared(reason=f"the originals do not fit memory; {ATTACKS}")
     requests = read_requests(original, original.matrix(), job)
     if_varying = measure_if_varying(original, released, requests)
-    return _Compared(
-        original, released, None if if_varying is None else if_varying.to_dict()
-    )
+    measures = None if if_varying is None else if_varying.to_dict()
+    return _Compared(original.as_read, released, measures)
 
 
 def _read_loss(stated: Statement) -> Loss:

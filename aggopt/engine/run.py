@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from aggopt.core.deadline import compile_time
 from aggopt.core.types import Floats
+from aggopt.data.parsing.recoding import describe_recodings
 from aggopt.engine.certificates import CategoryProofs, FolderCertificates
 from aggopt.engine.executors.local import Executor
 from aggopt.engine.folder_release import (
@@ -71,6 +72,7 @@ def mask_parts(
     on_progress("footers", 0.0)
     parts = InputFolder.of(pattern)
     job.roles.check(parts.schema.names)
+    parts = parts.recode(job.attributes)
     require_supported_schema(parts.schema, job)
     require_records(parts.records, job.privacy.k)
     private = make_private_path(out)
@@ -160,7 +162,11 @@ def _make_run_state(
         parts=write.choose_file_count(n),
         secret=staged.secret,
         rate=min(1.0, PER_LEAF * leaves / n),
-        reasons=(*reasons, *staged.notes),
+        reasons=(
+            *reasons,
+            *describe_recodings(job.attributes, in_parts=True),
+            *staged.notes,
+        ),
         categories=attribute_values.find_categories(parts.schema, job),
         dates=attribute_values.find_dates(parts.schema, job),
     )

@@ -104,6 +104,11 @@ class Job(Sections):
         return self.roles.released.model_copy(update={**pseudonym, **dropped})
 
     @property
+    def released_attributes(self) -> "dict[str, AttributeSection]":
+        """The sections of attributes in a release, whose values are recoded."""
+        return {name: section.recoded for name, section in self.attributes.items()}
+
+    @property
     def influential(self) -> tuple[str, ...]:
         """Attributes that published values depend on: weights and requests, too."""
         published = self.released_roles.published

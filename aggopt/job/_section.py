@@ -21,6 +21,7 @@ from aggopt.encoding import AttributeType
 from aggopt.encoding.arx import read_rows
 from aggopt.errors import JobError, require_known
 from aggopt.job._privacy import Privacy
+from aggopt.job._recoding import Recoding
 from aggopt.job.roles import Roles
 from aggopt.privacy.models.t_closeness import Value
 
@@ -35,8 +36,8 @@ def _to_plain_tree(tree: Any) -> Any:
     return None if tree is None else to_plain(tree)
 
 
-class AttributeSection(Section):
-    """The type of one quasi-identifier, and the form of its published values.
+class AttributeSection(Recoding):
+    """The type of one quasi-identifier, its recoding, and its published form.
 
     Attributes
     ----------
@@ -66,6 +67,9 @@ class AttributeSection(Section):
         are published and counted, unless most entries are rare, which is refused.
     format
         Format of dates in text, "%d.%m.%Y" for 22.09.1930; as ISO 8601 when left out.
+    cuts, bottom, top, round, groups
+        As `aggopt.job._recoding.Recoding`; kind, order and tree are those of the
+        recoded values.
     """
 
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None = None
@@ -96,12 +100,28 @@ class AttributeSection(Section):
 
     @property
     def type(self) -> AttributeType:
-        """Its arguments for `aggopt.encode`; raises if they conflict."""
-        order = None if self.order is None else list(self.order)
+        """Its arguments for `aggopt.encode`, once recoded; raises if they conflict."""
+        levels = self.order or self.cells
+        order = None if levels is None else list(levels)
+        is_merged = self.groups is not None and levels is None and self.tree is None
+        kind = "nominal" if self.kind is None and is_merged else self.kind
         missing = self.missing or REFUSE
         return AttributeType(
-            self.kind, order, self.tree, None, self.weight, missing, self.format
+            kind, order, self.tree, None, self.weight, missing, self.format
         )
+
+    @property
+    def read_kind(self) -> str | None:
+        """The kind of its column before it is recoded; None if the type shows it."""
+        return "numeric" if self.recodes_numbers else self.type.kind
+
+    @property
+    def recoded(self) -> "AttributeSection":
+        """The section of its recoded values: that of a release."""
+        if not self.is_recoded:
+            return self
+        after = {"kind": self.type.kind, "order": self.order or self.cells}
+        return self.model_copy(update={**dict.fromkeys(Recoding.model_fields), **after})
 
     def require(self) -> None:
         """Refuse settings that contradict each other.
@@ -109,9 +129,11 @@ class AttributeSection(Section):
         Raises
         ------
         JobError
-            As `AttributeType`; or nodes are to be published without a tree; or bounds
-            apply to an attribute that is not a number, or have no value between them.
+            As `AttributeType` and `require_recoding`; or nodes are to be published
+            without a tree; or bounds apply to an attribute that is not a number, or
+            have no value between them.
         """
+        self.require_recoding()
         self._require_limits()
         if self.type.kind != "hierarchical" and self.publish != "leaf":
             raise JobError(

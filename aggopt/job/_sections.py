@@ -287,6 +287,7 @@ class Sections(Section):
             with naming(f"[attributes.{name}]"):
                 attribute.require()
         require_strata(self.strata, self.roles, self.attributes)
+        self._require_unrecoded_waves()
         require_units_section(self.units, self.roles, self.privacy)
         require_engine(self.engine)
         require_weights_section(self.weights, self.roles, self.strata)
@@ -295,6 +296,18 @@ class Sections(Section):
         require_solvers(self.privacy, self.partition, self.aggregation)
         self.partition.require(self.privacy.k)
         return self
+
+    def _require_unrecoded_waves(self) -> None:
+        """Refuse recodings of a table that is compared with an earlier one."""
+        recoded = [
+            name for name, section in self.attributes.items() if section.is_recoded
+        ]
+        if recoded and getattr(self.partition, "tables", []):
+            raise JobError(
+                f"[attributes.{recoded[0]}] is recoded, and [partition] earlier names "
+                "a table that is not.",
+                fix="recode both tables before masking, or leave earlier out.",
+            )
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

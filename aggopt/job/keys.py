@@ -39,6 +39,11 @@ RoleNames: TypeAlias = Mapping[str, Columns] | RoleKeys
 class AttributeKeys(TypedDict, total=False):
     """[attributes.NAME]: the type of a quasi-identifier, and its published form."""
 
+    cuts: Sequence[int | float] | None
+    bottom: int | float | None
+    top: int | float | None
+    round: int | float | None
+    groups: Mapping[str, Sequence[str | int]] | None
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None
     order: Sequence[bool | int | float | str] | None
     tree: Mapping[str, Any] | str | Sequence[Sequence[str]] | None

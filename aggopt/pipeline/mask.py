@@ -96,7 +96,7 @@ def _make_release(
         risks=measure_risks(partitioned.table, released, job),
         strata=partitioned.strata,
         units=partitioned.units.unit_of_record if partitioned.units else None,
-        original=NotPickled(_select_quasi_identifiers(partitioned.table)),
+        original=NotPickled(_select_quasi_identifiers(partitioned.table.as_read)),
         weights=partitioned.weights_of_values,
         urgent=notes.urgent,
         trivial=notes.trivial,
@@ -107,4 +107,4 @@ def _make_release(
 def _select_quasi_identifiers(table: Table) -> Table:
     """Return the table's quasi-identifiers and sampling weights only."""
     frame = table.frame.select(*table.roles.quasi_identifier, *table.roles.weight)
-    return replace(table, frame=frame, codebooks={})
+    return replace(table, frame=frame, codebooks={}, unrecoded=None)

@@ -270,8 +270,10 @@ def _with(table: Table, domains: Mapping[str, Domain], nodes: I64) -> Table:
 
 def select_records(table: Table, is_kept: Bool, job: Job) -> Table:
     """Return the table of some records, checked again: levels may have disappeared."""
-    part = replace(table, frame=table.frame[np.flatnonzero(is_kept)])
-    return Table.of(part.native, table.roles, job.attributes, missing=job.missing)
+    part = table.select_rows(np.flatnonzero(is_kept))
+    types = job.released_attributes  # the values are recoded already
+    again = Table.of(part.native, table.roles, types, missing=job.missing)
+    return replace(again, unrecoded=part.unrecoded)
 
 
 def merge_small_strata(

@@ -1,7 +1,7 @@
 """Records by unit, as by household: the unit of each, and values common to a unit."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -77,7 +77,7 @@ def collapse_units(table: Table, job: Job) -> tuple[Table, RecordUnits | None]:
     _require_constant(table, unit, first, job.units.attributes)
     if job.units.apart(job.roles):
         return table, RecordUnits(unit)
-    return replace(table, frame=table.frame[first]), RecordUnits(unit, table)
+    return table.select_rows(first), RecordUnits(unit, table)
 
 
 def _encode_column(column: nw.Series[Any]) -> I64:

@@ -231,7 +231,7 @@ def find_declared_types(
     types = {}
     mixed = {}
     for name, spelling in spellings.items():
-        kind = attributes[name].type.kind if name in attributes else None
+        kind = attributes[name].read_kind if name in attributes else None
         number = kind == "numeric" or name in roles.numbers
         if kind == "date" or (kind is None and not number and spelling.wordy):
             types[name] = pa.string()

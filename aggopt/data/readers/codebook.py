@@ -187,7 +187,7 @@ def apply_declared_types(
         if name not in (*roles.quasi_identifier, *roles.numbers):
             continue
         book = read_codebook(table.schema.field(j))
-        kind = attributes[name].type.kind if name in attributes else None
+        kind = attributes[name].read_kind if name in attributes else None
         is_names = bool(book.texts) and pa.types.is_dictionary(table.column(j).type)
         if book.unclear and kind is None:
             wrong.append(f"{name!r}: {book.labelled} with a text, {book.plain} without")

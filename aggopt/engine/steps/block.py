@@ -1,7 +1,6 @@
 """Tasks of one block of records that are near each other: its groups, its release."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -258,7 +257,7 @@ def partition_table_of_block(
     is_kept = np.empty((len(records), len(records.attributes)), np.bool_)
 
     def partition_stratum(rows: I64) -> Labels:
-        part = replace(table, frame=table.frame[rows])
+        part = table.select_rows(rows)
         alone = compute_coordinates(part.matrix(), config, config.scale)
         labels, is_kept[rows] = _partition_records(
             part, alone, config, incomplete=incomplete

@@ -77,7 +77,7 @@ def read_checked_table(rows: pa.Table, config: RunState) -> Table:
     """Return some records as a table, validated by the job's roles and types."""
     like = attribute_values.make_empty_table(rows.schema, config)
     job = config.job
-    return Table.of(rows, job.roles.released, job.attributes, like=like)
+    return Table.of(rows, job.roles.released, job.released_attributes, like=like)
 
 
 def read_summary(config: RunState) -> tuple[PartMoments, Floats]:

@@ -1,20 +1,27 @@
 """The input folder: its files, of one schema, and the pieces that one task reads."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from glob import glob
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aggopt.core import regular_files
 from aggopt.core.column_names import check_names
 from aggopt.core.plural import plural
+from aggopt.data.parsing.recoding import (
+    recode_columns,
+    require_group_labels,
+    select_recoded,
+)
 from aggopt.engine.validate.input_files import require_small_row_group
 from aggopt.errors import TableError, naming
+from aggopt.job import AttributeSection
 
 PIECE = 250_000  # records that a task reads at once, where row groups allow it
 ENDING = ".parquet"
@@ -34,6 +41,8 @@ class InputPart:
         Size and time of change, in nanoseconds, of the file when the run began.
     schema
         The columns as all files have them, if this one has them otherwise.
+    recodings
+        The sections of attributes that are recoded, by name.
     """
 
     path: Path
@@ -42,15 +51,18 @@ class InputPart:
     records: int
     state: tuple[int, int]
     schema: pa.Schema | None = None
+    recodings: Mapping[str, AttributeSection] = field(default_factory=dict)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Return these columns of the part as a table.
+        """Return these columns of the part as a table, recoded.
 
         Raises
         ------
         TableError
             The file cannot be read any more, or has changed since the run began; the
             message never quotes it.
+        JobError
+            As `recode_columns`.
         """
         result = self._read(columns)
         if _read_state(self.path) != self.state:
@@ -61,7 +73,8 @@ class InputPart:
             )
         if result is None:
             raise _make_unreadable_error(self.path)
-        return result
+        with naming(self.path.name):
+            return _recode(result, self.recodings)
 
     def _read(self, columns: Sequence[str]) -> pa.Table | None:
         """Return these columns of the part; None if the file is unreadable."""
@@ -112,6 +125,33 @@ class InputFolder:
         for piece in self.pieces:
             yield piece.read(self.schema.names)
 
+    def recode(self, sections: Mapping[str, AttributeSection]) -> "InputFolder":
+        """Return the folder with columns that are recoded by the sections of a job.
+
+        Raises
+        ------
+        JobError
+            As `recode_columns`, for the types of columns; or as `require_group_labels`,
+            for which all records of these columns are read.
+        """
+        recoded = {
+            name: sections[name] for name in select_recoded(self.schema.names, sections)
+        }
+        if not recoded:
+            return self
+        schema = _recode(self.schema.empty_table(), recoded).schema
+        require_group_labels(
+            (
+                nw.from_native(piece.read([name]), eager_only=True)
+                for name, section in recoded.items()
+                if section.groups is not None
+                for piece in self.pieces
+            ),
+            recoded,
+        )
+        pieces = (replace(piece, recodings=recoded) for piece in self.pieces)
+        return InputFolder(schema, tuple(pieces))
+
     @classmethod
     def of(cls, pattern: str | Path) -> "InputFolder":
         """Return the Parquet files of a folder or a pattern, as one table in parts.
@@ -152,6 +192,11 @@ class InputFolder:
                 for piece in pieces
             ),
         )
+
+
+def _recode(rows: pa.Table, sections: Mapping[str, AttributeSection]) -> pa.Table:
+    """Return rows with the recoded values of their columns."""
+    return recode_columns(nw.from_native(rows, eager_only=True), sections).to_native()
 
 
 def count_missing_in_footers(parts: InputFolder) -> dict[str, int | None]:

@@ -264,8 +264,7 @@ def _select_complete_records(
     if rows.all():
         return original, released, requests
     one, other = (
-        replace(table, frame=table.frame[np.flatnonzero(rows)])
-        for table in (original, released)
+        table.select_rows(np.flatnonzero(rows)) for table in (original, released)
     )
     return one, other, {name: wish[rows] for name, wish in requests.items()}
 
@@ -310,6 +309,9 @@ def measure_release(
     `extra` are the user's own measures.  Losses are weighted if records have weights.
     Requests are then in weighted standard deviations, and SL in unweighted ones.
 
+    Numbers that were recoded, and stay numbers, are compared with the numbers before;
+    cells and merged labels are compared as recoded.
+
     All attributes have equal weights, regardless of the job, so that releases of one
     table can be compared.  More than `linked_at_once` records are linked in blocks: see
     `aggopt.measure.linkage`.  Records that miss a quasi-identifier are left out.
@@ -329,6 +331,7 @@ def measure_release(
     )
     settings: dict[str, Any] = {"whole": linked_at_once, "extra": extra}
     settings |= find_attacker_knowledge(original, released)
+    original = original.as_read
     weights = read_scaled_weights(original)
     X = original.matrix()
     if complete_requests:

@@ -11,6 +11,7 @@ from aggopt.core.deadline import LONGEST
 from aggopt.core.plural import plural
 from aggopt.core.types import Bool, Floats
 from aggopt.data.context.units import find_repeated_identifiers
+from aggopt.data.parsing.recoding import describe_recodings
 from aggopt.data.table import Table
 from aggopt.errors import PrivacyError, attribute_sections
 from aggopt.job import Job, Measures
@@ -93,6 +94,7 @@ def collect_notes(
     )
     trivial = (
         *partitioned.reasons,
+        *describe_recodings(job.attributes, in_parts=False),
         *list_confusable_names(table.frame.columns),
         *describe_index(partitioned),
     )

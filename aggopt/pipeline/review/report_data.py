@@ -113,7 +113,8 @@ def make_release_table(rows: pa.Table, job: Job) -> Table:
 
 def _list_release_types(job: Job) -> dict[str, AttributeSection]:
     """Return the types of a release's attributes; those with levels are nominal."""
-    return {n: NAMES if _has_levels(a) else a for n, a in job.attributes.items()}
+    types = job.released_attributes
+    return {n: NAMES if _has_levels(a) else a for n, a in types.items()}
 
 
 def _has_levels(section: AttributeSection) -> bool:
@@ -135,7 +136,7 @@ def _read_both(files: ReleaseFiles, job: Job, original: Path) -> _OrderedTables:
     rows = np.flatnonzero(np.asarray(key.is_valid()))
     return _OrderedTables(
         beside,
-        first,
+        first.as_read,
         None if units is None else units[order],
         None if weights is None else weights[order],
         None if len(rows) == len(key) else rows,

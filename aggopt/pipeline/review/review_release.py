@@ -281,7 +281,8 @@ def read_pair(
     first, _ = stratify(Table.of(data, roles, types, missing=job.missing), job)
     released_roles = job.released_roles
     levels = dict.fromkeys(first.domains, NAMES)
-    again = read(released, released_roles, job.released_input, {**levels, **types})
+    types = {**levels, **job.released_attributes}
+    again = read(released, released_roles, job.released_input, types)
     second = Table.of(_drop_columns(again, job.dropped), released_roles, like=first)
     n = len(first.frame)
     if len(second.frame) != n:

@@ -75,7 +75,7 @@ def measure_utility_of(
     else:
         after = _order_as_released(weights, source)
     return assess(
-        _make_frame(first, job),
+        _make_frame(first.as_read, job),
         _make_frame(second, job),
         model=model,
         masked=roles.quasi_identifier,

@@ -109,7 +109,8 @@ def _require_names(masked: pa.Table, ending: str) -> None:
 
 def _require_same(to: Path, table: pa.Table, job: Job) -> None:
     """Refuse a file that does not read back as the table to write."""
-    again = read_file(to, job.released_roles, job.released_input, job.attributes)
+    types = job.released_attributes
+    again = read_file(to, job.released_roles, job.released_input, types)
     counts = {n: _count_differing(table[n], again[n]) for n in table.column_names}
     affected = [f"{name!r}: {count}" for name, count in counts.items() if count]
     if affected:

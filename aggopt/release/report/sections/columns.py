@@ -52,6 +52,8 @@ def _describe_masking(facts: Facts, name: str) -> str:
     aggregation = job.aggregation
     parts = [f"masked: one {_name_value(facts, name)} for each group"]
     section = job.attributes.get(name)
+    if section is not None and section.is_recoded:
+        parts[:0] = ["recoded before: " + ", ".join(section.describe_recoding())]
     if section is not None and section.lower is not None:
         parts.append(f"at least {section.lower:g}")
     if section is not None and section.upper is not None:

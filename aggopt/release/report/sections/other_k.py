@@ -63,6 +63,8 @@ def _explain_absence(facts: Facts) -> str | None:
         return "Without the originals, or where nothing varies, nothing is compared."
     if facts.job.roles.unit:
         return "Where k counts units, no other k is tried here."
+    if any(section.is_recoded for section in facts.job.attributes.values()):
+        return "Where values were recoded before masking, no other k is tried here."
     if facts.original.domains:  # a mean of coordinates is no category
         return "Where categories are published, no other k is tried here."
     if facts.job.roles.weight:
