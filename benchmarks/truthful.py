@@ -8,37 +8,56 @@ is the number of suppressed cells.  Proven is the share of the loss that is nece
 Seconds are of the processor, of a first call less its compilation: search, then bound.
 
     adult-K   All of Adult, K = 2, 5, 10, 25: 8 attributes of 30 162 records.
-    sample    2000 records of Adult, k = 5, effort = "best".
-    cells     testdata, 7 keys that publish the value or nothing, k = 3 and 5.
+    lattice   All of Adult by whole columns, for these k.
+    rivals-K  All of Adult by other groups.
+    sample    2000 records of Adult, k = 5, effort = "best", and the rivals on them.
+    cells-K   testdata, 7 keys that publish the value or nothing, K = 3, 5.
+    missing   The same keys if a missing value matches anything, k = 3 and 5.
+    weights   The same keys, k = 3, with other weights of two keys.
     small     60 records of Adult, k = 3: the proven optimum.
     brute     300 tables of up to 9 records: search >= optimum >= bound.
-    diverse   Adult with 2 kinds of salary in each group, k = 5.
+    diverse   Adult with 2 kinds of salary in each group, k = 5, and the rivals;
+              diverse-sample for 2000 records.
 
 The rivals: Mondrian cuts at medians (LeFevre et al., 2006).  A point of the lattice
 generalises whole columns, as ARX does: the best of all 6480 points, with no record or
 up to 5 % of them suppressed.  local_search has this package's groups of least squares,
-published by their lowest common nodes.
+published by their lowest common nodes.  For testdata: Mondrian; a heuristic written
+anew from sdcMicro's description; and hubs, a few records without values that match all
+others.
 """
 
+import os
 import sys
 from collections import Counter
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from time import process_time
 
 import numpy as np
 import pandas as pd
 from _category_tables import HOUSE, folder
+from _local_suppression import (
+    MISSING,
+    count_equal,
+    count_matches,
+    make_hubs,
+    suppress_least_important,
+)
 from p3m import console, table
 
 import aggopt
 from aggopt.core.deadline import Deadline
 from aggopt.encoding import Encoded
 from aggopt.encoding.arx import read_rows
-from aggopt.encoding.generalisation import GeneralisedTable, generalise
+from aggopt.encoding.generalisation import (
+    GeneralisationRule,
+    GeneralisedTable,
+    generalise,
+)
 from aggopt.partition import Partition, generalising, local_search
 from aggopt.partition._generalising import generalising as method
+from aggopt.partition._generalising.certificate import bound_loss
 from aggopt.partition._generalising.start import cut_at_medians
 from aggopt.partition.shared.scaling import Weighing
 from aggopt.privacy import distinct_l
@@ -47,6 +66,9 @@ KEYS = [
     *("sex", "age", "race", "marital-status", "education"),
     *("native-country", "workclass", "occupation"),
 ]
+
+
+KS = (2, 5, 10, 25)
 
 
 @cache
@@ -67,29 +89,47 @@ def encode(frame: pd.DataFrame) -> Encoded:
     return aggopt.encode(frame[KEYS], types)
 
 
-def lattice(frame: pd.DataFrame, k: int) -> tuple[float, float]:
-    """Return the least loss in % of all points, without suppression and with 5 %."""
-    codes, losses, counts = levels_of_columns(frame)
+def search_lattice(
+    frame: pd.DataFrame, ks: tuple[int, ...], confidential: str | None = None
+) -> np.ndarray:
+    """Return the least loss in % of all points, (k, 2): none and 5 % suppressed.
+
+    Groups with one confidential value are suppressed, too.
+    """
+    codes, losses, distinct = levels_of_columns(frame, confidential)
+    counts = distinct["count"].to_numpy()
+    kinds = None
+    if confidential is not None:
+        kinds = np.unique(distinct[confidential], return_inverse=True)[1]
     n, d = counts.sum(), len(codes)
-    best = [np.inf, np.inf]
+    best = np.full((len(ks), 2), np.inf)
     for point in product(*(range(len(c)) for c in codes)):
         key = np.zeros(len(counts), np.int64)
         for column, height in zip(codes, point, strict=True):
             key = key * (column[height].max() + 1) + column[height]
         loss = sum(c[height] for c, height in zip(losses, point, strict=True))
         _, group = np.unique(key, return_inverse=True)
-        is_small = (np.bincount(group, counts) < k)[group]
-        suppressed = counts[is_small].sum()
-        total = float(counts[~is_small] @ loss[~is_small]) + d * suppressed
-        for place, share in enumerate((0.0, 0.05)):
-            if suppressed <= share * n:
-                best[place] = min(best[place], total)
-    return 100 * best[0] / (n * d), 100 * best[1] / (n * d)
+        sizes = np.bincount(group, counts)[group]
+        is_alike = np.zeros(len(sizes), bool)
+        if kinds is not None:
+            first = np.bincount(group, counts * (kinds == kinds[0]))[group]
+            is_alike = (first == 0) | (first == sizes)
+        for row, k in enumerate(ks):
+            is_small = (sizes < k) | is_alike
+            suppressed = counts[is_small].sum()
+            total = float(counts[~is_small] @ loss[~is_small]) + d * suppressed
+            for place, share in enumerate((0.0, 0.05)):
+                if suppressed <= share * n:
+                    best[row, place] = min(best[row, place], total)
+    return 100 * best / (n * d)
 
 
-def levels_of_columns(frame: pd.DataFrame) -> tuple[list, list, np.ndarray]:
-    """Return codes and losses (heights, c) of distinct records, and their counts."""
-    distinct = frame[KEYS].value_counts().reset_index()
+def levels_of_columns(
+    frame: pd.DataFrame, confidential: str | None
+) -> tuple[list, list, pd.DataFrame]:
+    """Return codes and losses (heights, c) of distinct records, and these."""
+    named = KEYS if confidential is None else [*KEYS, confidential]
+    distinct = frame[named].value_counts().reset_index()
     codes, losses = [], []
     for name in KEYS:
         rows = {row[0]: tuple(row) for row in read_rows(hierarchy(name))}
@@ -104,7 +144,12 @@ def levels_of_columns(frame: pd.DataFrame) -> tuple[list, list, np.ndarray]:
             of_losses.append((leaves - 1) / (len(rows) - 1))
         codes.append(of_column)
         losses.append(of_losses)
-    return codes, losses, distinct["count"].to_numpy()
+    return codes, losses, distinct
+
+
+def process_time() -> float:
+    """Return the seconds of the processor, those of solvers in other processes too."""
+    return sum(os.times()[:4])
 
 
 def share(found: GeneralisedTable, labels: np.ndarray) -> float:
@@ -128,65 +173,131 @@ def measure(groups: Partition, started: float) -> tuple[str, str, str]:
     return f"{proven:.3f}", seconds, certificate.status.name.lower()
 
 
-def row(frame: pd.DataFrame, k: int, effort: str) -> list[str]:
-    """Return the losses of all methods for some records of Adult."""
-    encoded = encode(frame)
-    found = generalise(encoded)
-    medians = cut_at_medians(found, lambda members: len(members) >= k)
-    squares = local_search(encoded, k, effort=effort).labels
-    started = process_time()
-    groups = generalising(encoded, k, effort=effort)
-    loss = share(found, groups.labels)
-    proven, spent, _ = measure(groups, started)
-    plain, suppressed = lattice(frame, k)
-    rivals = (share(found, medians), plain, suppressed, share(found, squares))
-    figures = [f"{value:.2f}" for value in (*rivals, loss)]
-    return [str(len(frame)), str(k), *figures, proven, spent]
-
-
-def print_rows(title: str, cases: list[tuple[int | None, int, str]]) -> None:
+def print_lattice(frame: pd.DataFrame, ks: tuple[int, ...]) -> None:
+    """Print the least losses of whole columns for some records of Adult."""
     shown = table(
-        title, "records", "k", "Mondrian", "lattice", "lattice, 5 %", "local_search",
-        "generalising", "proven", "seconds",
+        f"Whole columns, {len(frame)} records of Adult, loss in %", "k",
+        "none suppressed", "up to 5 %", "seconds",
     )  # fmt: skip
-    for records, k, effort in cases:
-        shown.add_row(*row(adult(records), k, effort))
+    started = process_time()
+    points = search_lattice(frame, ks)
+    seconds = f"{process_time() - started:.0f} for all"
+    for k, losses in zip(ks, points, strict=True):
+        shown.add_row(str(k), *(f"{loss:.2f}" for loss in losses), seconds)
     console.print(shown)
 
 
-def print_adult(k: int) -> None:
-    print_rows("Adult, loss in %", [(None, k, "default")])
+def print_rivals(frame: pd.DataFrame, k: int) -> None:
+    """Print the losses of other groups of some records of Adult."""
+    shown = table(
+        f"Other groups, {len(frame)} records of Adult, loss in %", "k", "Mondrian",
+        "seconds", "local_search", "seconds",
+    )  # fmt: skip
+    encoded = encode(frame)
+    found = generalise(encoded)
+    started = process_time()
+    medians = cut_at_medians(found, lambda members: len(members) >= k)
+    cut = process_time()
+    squares = local_search(encoded, k).labels
+    searched = process_time()
+    cells = share(found, medians), cut - started, share(found, squares), searched - cut
+    shown.add_row(str(k), *(f"{cell:.2f}" for cell in cells))
+    console.print(shown)
+
+
+def print_adult(frame: pd.DataFrame, k: int, effort: str) -> None:
+    """Print the loss of truthful groups of records of Adult, and its proven share."""
+    shown = table(
+        f"Truthful groups, {len(frame)} records of Adult", "k", "loss in %", "proven",
+        "seconds", "status",
+    )  # fmt: skip
+    encoded = encode(frame)
+    started = process_time()
+    groups = generalising(encoded, k, effort=effort)
+    loss = share(generalise(encoded), groups.labels)
+    shown.add_row(str(k), f"{loss:.3f}", *measure(groups, started))
+    console.print(shown)
+
+
+def print_all_of_adult(k: int) -> None:
+    print_adult(adult(), k, "default")
+
+
+def print_all_rivals(k: int) -> None:
+    print_rivals(adult(), k)
 
 
 def print_sample() -> None:
-    print_rows("Records of Adult, loss in %", [(2000, 5, "best")])
+    print_lattice(adult(2000), (5,))
+    print_rivals(adult(2000), 5)
+    print_adult(adult(2000), 5, "best")
 
 
-def print_cells() -> None:
-    shown = table(
-        "testdata, suppressed cells", "k", "Mondrian", "search", "proven", "seconds",
-        "with HiGHS", "bound", "seconds",
-    )  # fmt: skip
+def read_keys() -> tuple[pd.DataFrame, Encoded]:
+    """Return the 7 keys of testdata."""
     frame = pd.read_csv(folder() / "testdata.csv")[HOUSE].astype(str)
-    encoded = aggopt.encode(frame)
+    return frame, aggopt.encode(frame)
+
+
+def print_cells(k: int) -> None:
+    """Print suppressed cells: by Mondrian, the search, and a solver after it."""
+    shown = table(
+        f"testdata, 7 keys, k = {k}: suppressed cells", "method", "cells", "bound",
+        "proven", "seconds", "status",
+    )  # fmt: skip
+    _, encoded = read_keys()
     found = generalise(encoded)
-    for k in (3, 5):
-        medians = cut_at_medians(found, lambda members, k=k: len(members) >= k)
+    medians = cut_at_medians(found, lambda members: len(members) >= k)
+    shown.add_row("Mondrian", f"{found.compute_loss(medians):.0f}", *4 * ["-"])
+    for name, arguments in (
+        ("search, effort default", {}),
+        ("search, effort best", {"effort": "best"}),
+        ("search, then HiGHS", {"time_limit": 90.0, "solver": "cvxpy:highs"}),
+    ):
         started = process_time()
-        groups = generalising(encoded, k, effort="best")
-        proven, spent, _ = measure(groups, started)
-        exact = generalising(encoded, k, time_limit=90.0, solver="cvxpy:highs")
-        certificate = exact.certificate
-        shown.add_row(
-            str(k),
-            f"{found.compute_loss(medians):.0f}",
-            f"{groups.loss:.0f}",
-            proven,
-            spent,
-            f"{certificate.objective:.0f}",
-            f"{certificate.bound:.0f}",
-            f"{certificate.seconds:.0f}",
-        )
+        groups = generalising(encoded, k, **arguments)
+        cells, bound = f"{groups.loss:.0f}", f"{groups.certificate.bound:.0f}"
+        shown.add_row(name, cells, bound, *measure(groups, started))
+    console.print(shown)
+
+
+def print_missing() -> None:
+    """Print suppressed cells if a missing value matches anything."""
+    frame, _ = read_keys()
+    codes = [np.unique(column, return_inverse=True)[1] for column in frame.T.to_numpy()]
+    keys = np.column_stack(codes)
+    shown = table(
+        "testdata, 7 keys, if missing matches anything", "k", "method", "cells",
+        "least matches", "records below k as published",
+    )  # fmt: skip
+    for k in (3, 5):
+        for name, published in (
+            ("unchanged", keys),
+            ("sdcMicro's rule", suppress_least_important(keys, k, ends_at_k=True)),
+            ("whole rounds", suppress_least_important(keys, k, ends_at_k=False)),
+            ("hubs", make_hubs(keys, k)),
+        ):
+            shown.add_row(
+                str(k),
+                name,
+                str((published == MISSING).sum()),
+                str(count_matches(published).min()),
+                str((count_equal(published) < k).sum()),
+            )
+    console.print(shown)
+
+
+def print_weights() -> None:
+    """Print the suppressed cells of each key, with equal weights and with others."""
+    shown = table("testdata, k = 3: cells by key", "weights", *HOUSE, "all")
+    _, encoded = read_keys()
+    found = generalise(encoded)
+    for name, weights in (("1", {}), ("relat 3, sex 3", {"relat": 3.0, "sex": 3.0})):
+        rules = {key: GeneralisationRule(weight=w) for key, w in weights.items()}
+        labels = generalising(encoded, 3, rules=rules, effort="best").labels
+        least, greatest = found.find_hulls(labels)
+        cells = np.bincount(labels) @ (least != greatest)
+        shown.add_row(name, *map(str, cells), str(cells.sum()))
     console.print(shown)
 
 
@@ -236,42 +347,46 @@ def print_brute() -> None:
     console.print(shown)
 
 
-def print_diverse() -> None:
-    frame = adult()
+def print_diverse(frame: pd.DataFrame) -> None:
+    """Print the losses of groups that have 2 kinds of salary each."""
     encoded = encode(frame)
     found = generalise(encoded)
     salary = np.unique(frame["salary-class"], return_inverse=True)[1]
     shown = table(
-        "Adult, k = 5, 2 kinds of salary, loss in %", "Mondrian", "local_search",
-        "generalising", "l", "proven", "seconds",
+        f"{len(frame)} records of Adult, k = 5, 2 kinds of salary, loss in %",
+        "Mondrian", "lattice", "lattice, 5 %", "local_search", "generalising", "l",
+        "proven", "of k alone", "seconds",
     )  # fmt: skip
     medians = cut_at_medians(
         found, lambda rows: len(rows) >= 5 and len(np.unique(salary[rows])) >= 2
     )
+    points = search_lattice(frame, (5,), "salary-class")[0]
     squares = local_search(encoded, 5, confidential=salary, l=2, levels="values")
+    rivals = share(found, medians), *points, share(found, squares.labels)
     started = process_time()
     groups = generalising(encoded, 5, confidential=salary, l=2, levels="values")
-    loss = share(found, groups.labels)
-    kinds = distinct_l(groups, salary)
+    losses = [f"{loss:.2f}" for loss in (*rivals, share(found, groups.labels))]
+    kinds = str(distinct_l(groups, salary))
     proven, spent, _ = measure(groups, started)
-    shown.add_row(
-        f"{share(found, medians):.2f}",
-        f"{share(found, squares.labels):.2f}",
-        f"{loss:.2f}",
-        str(kinds),
-        proven,
-        spent,
-    )
+    weighing = Weighing.read(None, len(frame))
+    alone = bound_loss(found, groups.labels, 5, weighing) / groups.loss
+    shown.add_row(*losses, kinds, proven, f"{alone:.3f}", spent)
     console.print(shown)
 
 
 PARTS = {
-    **{f"adult-{k}": partial(print_adult, k) for k in (2, 5, 10, 25)},
+    **{f"adult-{k}": partial(print_all_of_adult, k) for k in KS},
+    "lattice": lambda: print_lattice(adult(), KS),
+    **{f"rivals-{k}": partial(print_all_rivals, k) for k in KS},
     "sample": print_sample,
-    "cells": print_cells,
+    "cells-3": partial(print_cells, 3),
+    "cells-5": partial(print_cells, 5),
+    "missing": print_missing,
+    "weights": print_weights,
     "small": print_small,
     "brute": print_brute,
-    "diverse": print_diverse,
+    "diverse": lambda: print_diverse(adult()),
+    "diverse-sample": lambda: print_diverse(adult(2000)),
 }
 
 

@@ -3,8 +3,9 @@ r"""Publish true values at least loss: places with a least number of guests.
 A release by groups publishes a box for each record: a node, an interval or a range of
 each attribute, which contains the record.  Groups that publish one box can be united
 for nothing.  So a release opens boxes and sends each record to an open box that
-contains it, k or more to each.  Records that are equal in all attributes, and in their
-weights, are copies of one combination.
+contains it, k or more to each.  Each open box may also need records of l kinds, such as
+l values of a confidential attribute, or l households.  Records that are equal in all
+attributes, in their weights and in their kinds are copies of one combination.
 
 Data
     box, combination (p,)  box box_i contains combination combination_i: the pairs, by b
@@ -12,21 +13,29 @@ Data
     count     (c,)    W_c, number of records with combination c
     weight    (c,)    v_c, sampling weight of each of these records; 1 if none are given
     k                 least number of records of an open box
+    kind      (c,)    s_c, the kind of these records, 0, 1, ...; all 0 if none are given
+    l                 least number of kinds of the records at an open box
     shares            "whole": boxes are open or not; "any": in part, too
 Variables
     z_cb      (p,)    number of records with combination c that are published as box b
     y_b       (b,)    whether box b is open
+    x_bs      (q,)    whether box b counts as having kind s, for the kinds inside; no
+                      such variable if l = 1
 Minimise
     sum_cb v_c F_b z_cb
 Subject to
     cover:   sum_b z_cb = W_c           for each combination c
     open:    z_cb <= W_c y_b            for each pair
     enough:  sum_c z_cb >= k y_b        for each box b
-    sign:    z_cb >= 0
+    present: x_bs <= sum_{c of s} z_cb  for each box b and each kind s inside
+    counted: x_bs <= y_b                for the same
+    kinds:   sum_s x_bs >= l y_b        for each box b
+    sign:    z_cb >= 0, x_bs >= 0
     share:   0 <= y_b <= 1
-    whole:   y_b is 0 or 1              unless shares = "any"
+    whole:   y_b and x_bs are 0 or 1    unless shares = "any"
 
-Class: MILP; LP with shares = "any".  With whole y, a flow has whole z at no more loss.
+Class: MILP; LP with shares = "any".  With whole y and x, a flow has whole z at no more
+loss.
 
 Bound: let u_c be prices such that in each box b, no k records (copies counted) have a
 positive sum of u_c - v_c F_b.  Then no release loses less than sum_c W_c u_c.  For in a
@@ -39,6 +48,11 @@ one pass over the boxes ends with a proof.  Boxes missing from the list do no ha
 each costs at least as much as any price: list the boxes below a loss, and keep prices
 below it (`cap`).
 
+With l > 1, no records of a box that could be a group may have a positive sum.  The
+largest sum is that of all records with u > v F; of the best record of each of the best
+other kinds, up to l kinds; and of the best others, up to k records.  For a record that
+could be exchanged for a better one in any group with more would lower the sum.
+
 Source: this package, for the loss of Iyengar, KDD 2002; places with least numbers of
 guests by Guha, Meyerson and Munagala, and by Karger and Minkoff, FOCS 2000.
 """
@@ -50,10 +64,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggopt.core.plural import plural
 from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import AnyInt
-from aggopt.core.validation import Floats, check_group_size, is_number
-from aggopt.errors import JobError, TableError, require_known
+from aggopt.core.validation import (
+    Floats,
+    check_group_size,
+    is_number,
+    is_whole_number,
+)
+from aggopt.errors import InfeasibleInputError, JobError, TableError, require_known
 from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled, off_whole
 
@@ -61,6 +81,7 @@ LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")
 TURNS = 50  # attempts to lower the prices of one box; what they leave, all prices lose
 SAFE = 1e-9  # of each price, and of 1: more than the sums of k prices round
+NO_KINDS = np.zeros(0)
 OPEN = 0.5  # records at a box from which on it counts as open
 
 
@@ -81,6 +102,8 @@ class Data:
     shares: str = "whole"
     weight: Floats | None = field(default=None, repr=False, kw_only=True)
     cap: float = field(default=inf, kw_only=True)
+    kind: AnyInt | None = field(default=None, repr=False, kw_only=True)
+    l: int = field(default=1, kw_only=True)  # noqa: E741
 
     def __post_init__(self) -> None:
         require_known("kind of shares", self.shares, SHARES)
@@ -95,6 +118,26 @@ class Data:
         self._require_boxes()
         if not is_number(self.cap) or not self.cap >= 0:
             raise JobError(f"cap = {self.cap}.", fix="pass a number from 0 up.")
+        self._require_kinds()
+
+    def _require_kinds(self) -> None:
+        kind = self.kinds
+        if kind.shape != self.count.shape or kind.dtype.kind not in "iu":
+            raise JobError(
+                "kind is no vector of whole numbers, one for each combination.",
+                fix="number the kinds 0, 1, ...",
+            )
+        number = len(np.unique(kind))
+        if kind.min() < 0 or kind.max() >= number:
+            raise JobError(
+                "The kinds are not numbered 0, 1, ... without gaps.",
+                fix="pass the codes of the distinct kinds.",
+            )
+        if not is_whole_number(self.l) or not 1 <= self.l <= number:
+            raise InfeasibleInputError(
+                f"l = {self.l}, and the records have {plural(number, 'kind')}.",
+                fix=f"choose l from 1 to {number}.",
+            )
 
     def _require_boxes(self) -> None:
         box, inside = self.box, self.combination
@@ -136,6 +179,36 @@ class Data:
         return weight_of_each(self.weight, len(self.count))
 
     @cached_property
+    def kinds(self) -> AnyInt:
+        """s_c, (c,)."""
+        return np.zeros(len(self.count), np.int64) if self.kind is None else self.kind
+
+    @cached_property
+    def counted(self) -> tuple[AnyInt, AnyInt]:
+        """Box b and kind s of each x_bs, (q,) each; empty if l = 1."""
+        if self.l == 1:
+            none = np.zeros(0, np.int64)
+            return none, none
+        number = int(self.kinds.max()) + 1
+        codes = np.unique(self.box.astype(np.int64) * number + self.kind_of_pair)
+        return codes // number, codes % number
+
+    @property
+    def kind_of_pair(self) -> AnyInt:
+        """Kind of the combination of each pair, (p,)."""
+        return self.kinds[self.combination]
+
+    @cached_property
+    def counted_of_pair(self) -> AnyInt:
+        """Place in `counted` of the box and kind of each pair, (p,); empty if l = 1."""
+        number = int(self.kinds.max()) + 1
+        box, kind = self.counted
+        if self.l == 1:
+            return box
+        codes = self.box.astype(np.int64) * number + self.kind_of_pair
+        return np.searchsorted(box * number + kind, codes)
+
+    @cached_property
     def first(self) -> AnyInt:
         """Start of each box in `box` and `combination`, and their length, (b + 1,)."""
         starts = np.flatnonzero(np.diff(self.box, prepend=-1))
@@ -152,10 +225,11 @@ class Data:
 
 
 class Point(NamedTuple):
-    """A value of every variable: z (p,) and y (b,)."""
+    """A value of every variable: z (p,), y (b,) and x (q,)."""
 
     z: Floats
     y: Floats
+    x: Floats = NO_KINDS
 
 
 def build(data: Data, language: str) -> Any:
@@ -173,13 +247,22 @@ def _in_cvxpy(data: Data) -> Any:
     cover = _build_sparse(data.combination, c) @ z == data.count
     open_ = z <= cp.multiply(data.count[data.combination], y[data.box])
     enough = _build_sparse(data.box, b) @ z >= data.k * y
-    share = [y >= 0, y <= 1]
-    rows = labelled(cover=cover, open=open_, enough=enough, sign=z >= 0, share=share)
-    return cp.Problem(cp.Minimize(data.costs @ z), rows)
+    sign, share = [z >= 0], [y >= 0, y <= 1]
+    rows = {"cover": cover, "open": open_, "enough": enough}
+    if data.l > 1:
+        box, _ = data.counted
+        q = len(box)
+        x = cp.Variable(q, name="x", boolean=data.shares == "whole")
+        rows["present"] = x <= _build_sparse(data.counted_of_pair, q) @ z
+        rows["counted"] = x <= y[box]
+        rows["kinds"] = _build_sparse(box, b) @ x >= data.l * y
+        sign.append(x >= 0)
+    constraints = labelled(**rows, sign=sign, share=share)
+    return cp.Problem(cp.Minimize(data.costs @ z), constraints)
 
 
 def _build_sparse(row: AnyInt, rows: int) -> Any:
-    """Return the sparse matrix (rows, p) that sums pairs by row."""
+    """Return the sparse matrix (rows, p) that sums p entries by row."""
     from scipy.sparse import csr_array
 
     p = len(row)
@@ -215,10 +298,38 @@ def _in_pyomo(data: Data) -> Any:
         rule=lambda _, b: pyo.quicksum(z[i] for i in of_box[b]) >= data.k * y[b],
     )
     problem.sign = pyo.Constraint(pairs, rule=lambda _, i: z[i] >= 0)
+    if data.l > 1:
+        _require_kinds_in_pyomo(problem, data)
     problem.share = pyo.Constraint(boxes, rule=lambda _, b: (0, y[b], 1))
     cost = pyo.quicksum(v * z[i] for i, v in enumerate(data.costs.tolist()))
     problem.cost = pyo.Objective(expr=cost)
     return problem
+
+
+def _require_kinds_in_pyomo(problem: Any, data: Data) -> None:
+    """Add x and its rows to the program."""
+    import pyomo.environ as pyo
+
+    box = data.counted[0].tolist()
+    places = range(len(box))
+    z, y = problem.z, problem.y
+    x = problem.x = pyo.Var(
+        places, domain=pyo.Binary if data.shares == "whole" else pyo.NonNegativeReals
+    )
+    pairs: list[list[int]] = [[] for _ in places]
+    for i, j in enumerate(data.counted_of_pair.tolist()):
+        pairs[j].append(i)
+    of_box: list[list[int]] = [[] for _ in data.loss]
+    for j in places:
+        of_box[box[j]].append(j)
+    problem.present = pyo.Constraint(
+        places, rule=lambda _, j: x[j] <= pyo.quicksum(z[i] for i in pairs[j])
+    )
+    problem.counted = pyo.Constraint(places, rule=lambda _, j: x[j] <= y[box[j]])
+    problem.kinds = pyo.Constraint(
+        range(len(of_box)),
+        rule=lambda _, b: pyo.quicksum(x[j] for j in of_box[b]) >= data.l * y[b],
+    )
 
 
 def objective(data: Data, at: Point) -> float:
@@ -231,14 +342,25 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     count = data.count[data.combination]
     covered = np.bincount(data.combination, at.z, minlength=len(data.count))
     guests = np.bincount(data.box, at.z, minlength=len(data.loss))
+    box, _ = data.counted
+    present = np.bincount(data.counted_of_pair, _of_kinds(data, at.z), len(box))
+    kinds = np.bincount(box, at.x, len(data.loss))
     return amounts(
         cover=np.abs(covered - data.count),
         open=at.z - count * at.y[data.box],
         enough=data.k * at.y - guests,
-        sign=-at.z,
+        present=at.x - present,
+        counted=at.x - at.y[box],
+        kinds=data.l * at.y - kinds if data.l > 1 else 0.0,
+        sign=-np.append(at.z, at.x),
         share=np.maximum(-at.y, at.y - 1),
-        whole=off_whole(at.y, upper=1) if data.shares == "whole" else 0.0,
+        whole=off_whole(at.y, at.x, upper=1) if data.shares == "whole" else 0.0,
     )
+
+
+def _of_kinds(data: Data, z: Floats) -> Floats:
+    """Return the records at each pair (p,) if kinds count; empty if not."""
+    return z if data.l > 1 else NO_KINDS
 
 
 def numbers(problem: Any, data: Data) -> Floats | None:
@@ -257,11 +379,14 @@ def point(data: Data, numbers: Floats) -> Point:
     """
     z = np.asarray(numbers, np.float64)
     guests = np.bincount(data.box, z, minlength=len(data.loss))
+    box, _ = data.counted
+    present = np.bincount(data.counted_of_pair, _of_kinds(data, z), len(box))
     if data.shares == "whole":
-        return Point(z, (guests > OPEN).astype(np.float64))
+        y = (guests > OPEN).astype(np.float64)
+        return Point(z, y, (present > OPEN).astype(np.float64))
     y = np.zeros(len(data.loss))
     np.maximum.at(y, data.box, z / data.count[data.combination])
-    return Point(z, y)
+    return Point(z, y, np.minimum(present, y[box]))
 
 
 def multipliers(problem: Any, data: Data) -> Floats | None:
@@ -301,7 +426,7 @@ def round_bound_up(data: Data, bound: float) -> float:
 def lower_prices(data: Data, prices: Floats) -> Floats:
     """Return feasible prices (c,), none above these: one pass over the boxes.
 
-    Cheap boxes come first.  The k largest prices of a box fall by the projection that
+    Cheap boxes come first.  The largest prices of a box fall by the projection that
     weighs each combination by its count.
     """
     u = np.minimum(prices, data.cap * data.weights)
@@ -318,17 +443,29 @@ def lower_prices(data: Data, prices: Floats) -> Floats:
 
 
 def sum_largest(data: Data, prices: Floats, b: int) -> tuple[Floats, float]:
-    """Return the copies of each member among the k largest u - v F, and their sum.
+    """Return the copies of each member in the group of largest u - v F, and their sum.
 
-    A box of fewer than k records is no group's: its sum is -inf.
+    The group has k records: the largest ones.  If l > 1 it also has l kinds, and all
+    records with u > v F.  A box without such a group is none's: its sum is -inf.
     """
     members = data.get_members(b)
     excess = prices[members] - data.weights[members] * data.loss[b]
     order = np.argsort(-excess, kind="stable")
     count = data.count[members]
-    before = np.cumsum(count[order]) - count[order]
     taken = np.zeros(len(members))
-    taken[order] = np.clip(data.k - before, 0, count[order])
+    if data.l > 1:
+        kind = data.kinds[members]
+        taken = np.where(excess > 0, count, 0).astype(np.float64)
+        best = order[np.unique(kind[order], return_index=True)[1]]
+        missing = data.l - len(np.unique(kind[taken > 0]))
+        others = best[~np.isin(kind[best], kind[taken > 0])]
+        if missing > len(others):
+            return taken, -inf
+        dearest = others[np.argsort(-excess[others], kind="stable")]
+        taken[dearest[: max(0, missing)]] += 1
+    left = (count - taken)[order]
+    before = np.cumsum(left) - left
+    taken[order] += np.clip(max(0, data.k - taken.sum()) - before, 0, left)
     if taken.sum() < data.k:
         return taken, -inf
     return taken, float(taken @ excess)

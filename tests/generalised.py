@@ -63,18 +63,35 @@ def find_best(table, k, weights=None, allowed=lambda rows: True):
     return min(sum(map(loss, p)) for p in iter_partitions(len(table), k))
 
 
-def combine(table, weights=None):
-    """Return combinations (c, d), their counts and weights, and that of each record."""
+def draw_kinds(table, seed):
+    """Return the kind of each record, of at most three, and how many a group needs."""
+    rng = np.random.default_rng(seed)
+    kinds = np.unique(rng.integers(0, 3, len(table)), return_inverse=True)[1]
+    return kinds, int(rng.integers(1, kinds.max() + 2))
+
+
+def has_kinds(kinds, l):  # noqa: E741
+    """Return whether records have l kinds, as a function of their rows."""
+    return lambda rows: l == 1 or len({kinds[i] for i in rows}) >= l
+
+
+def combine(table, weights=None, kinds=None):
+    """Return combinations (c, d), their counts and weights, and that of each record.
+
+    Their kinds are last, (c,).
+    """
     v = np.ones(len(table)) if weights is None else np.asarray(weights, float)
-    rows = np.column_stack([table.positions, v])
+    kinds = np.zeros(len(table)) if kinds is None else kinds
+    rows = np.column_stack([table.positions, kinds, v])
     found = np.unique(rows, axis=0, return_counts=True, return_inverse=True)
     rows, of_record, count = found
-    return rows[:, :-1].astype(int), count, rows[:, -1], np.ravel(of_record)
+    positions, kind = rows[:, :-2].astype(int), rows[:, -2].astype(int)
+    return positions, count, rows[:, -1], np.ravel(of_record), kind
 
 
-def closed_boxes(table, k, weights=None):
+def closed_boxes(table, k, weights=None, kinds=None):
     """Return {members: loss} of all closed boxes of k records or more."""
-    rows, count, _, of_record = combine(table, weights)
+    rows, count, _, of_record, _ = combine(table, weights, kinds)
     record = {c: int(np.flatnonzero(of_record == c)[0]) for c in range(len(rows))}
     boxes = {}
     for size in range(1, len(rows) + 1):
@@ -97,12 +114,13 @@ def covers(table, rows, some, c):
     return True
 
 
-def make_data(table, k, shares="whole", weights=None):
+def make_data(table, k, shares="whole", weights=None, kinds=None, l=1):  # noqa: E741
     """Return the data of the model with all closed boxes."""
-    _, count, v, _ = combine(table, weights)
-    boxes = closed_boxes(table, k, weights)
+    _, count, v, _, kind = combine(table, weights, kinds)
+    boxes = closed_boxes(table, k, weights, kinds)
     members = list(boxes)
     box = np.repeat(np.arange(len(members)), [len(m) for m in members])
     combination = np.array([c for m in members for c in m])
     loss = np.array([boxes[m] for m in members])
-    return model.Data(box, combination, loss, count, k, shares, weight=v)
+    parts = box, combination, loss, count, k, shares
+    return model.Data(*parts, weight=v, kind=kind, l=l)

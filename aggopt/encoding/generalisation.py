@@ -172,6 +172,8 @@ class DistinctRecords:
         Position of each combination in each attribute.
     counts, weights : (c,)
         Number of records, and the sampling weight of each of them.
+    kinds : (c,)
+        Kind of these records, 0, 1, ...; all 0 if none are given.
     of_record : (n,)
         Combination of each record.
     """
@@ -179,6 +181,7 @@ class DistinctRecords:
     positions: I64 = field(repr=False)
     counts: I64 = field(repr=False)
     weights: F64 = field(repr=False)
+    kinds: I64 = field(repr=False)
     of_record: I64 = field(repr=False)
 
     def __len__(self) -> int:
@@ -214,12 +217,15 @@ class GeneralisedTable:
         """The loss if all values of all records are suppressed."""
         return len(self) * sum(a.weight for a in self.attributes)
 
-    def combine(self, weights: npt.ArrayLike | None = None) -> "DistinctRecords":
-        """Return the distinct records, which differ in a position or in their weight.
+    def combine(
+        self, weights: npt.ArrayLike | None = None, kinds: I64 | None = None
+    ) -> "DistinctRecords":
+        """Return the distinct records, ordered by their first records.
 
-        They are ordered by their first records.
+        They differ in a position, in their weight, or in their kind (n,).
         """
-        rows = self.positions
+        kind = np.zeros(len(self), np.int64) if kinds is None else kinds
+        rows = np.column_stack([self.positions, kind])
         if weights is not None:
             each = weight_of_each(weights, len(self))
             codes = np.unique(each, return_inverse=True)[1].reshape(-1, 1)
@@ -236,6 +242,7 @@ class GeneralisedTable:
             np.ascontiguousarray(self.positions[firsts]),
             np.bincount(of_record).astype(np.int64),
             np.ones(len(firsts)) if weights is None else each[firsts],
+            np.unique(kind, return_inverse=True)[1].astype(np.int64)[firsts],
             of_record,
         )
 

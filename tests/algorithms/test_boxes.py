@@ -1,12 +1,20 @@
 """Lists of boxes and prices against them: by every subset and every partition."""
 
+from itertools import combinations as subsets
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from generalised import closed_boxes, combine, find_best, make_table
+from generalised import (
+    closed_boxes,
+    combine,
+    draw_kinds,
+    find_best,
+    has_kinds,
+    make_table,
+)
 
-from aggopt.algorithms.boxes.ascent import PricedBoxes, raise_prices
+from aggopt.algorithms.boxes.ascent import raise_prices
 from aggopt.algorithms.boxes.box_list import list_boxes
 from aggopt.core.deadline import Deadline
 from aggopt.encoding.generalisation import generalise_numbers
@@ -17,12 +25,6 @@ from aggopt.solvers.run_solver import run_solver
 
 def weights_of(table, seed):
     return np.random.default_rng(seed).integers(1, 4, len(table)).astype(float)
-
-
-def price(boxes, combinations, k):
-    counts, weights = combinations.counts, combinations.weights
-    parts = boxes.starts, boxes.members, boxes.losses
-    return PricedBoxes(*parts, counts, weights, k, boxes.cap)
 
 
 def listed(boxes):
@@ -59,9 +61,9 @@ def test_a_list_that_would_be_too_long_ends_at_a_lower_cap():
     assert short.cap < 2
     again = list_boxes(table, combinations, 3, cap=short.cap)
     assert listed(again) == listed(short)
-    prices = raise_prices(price(short, combinations, 3), clock=Deadline(None))
+    prices = raise_prices(short.price(combinations, 3), clock=Deadline(None))
     assert prices.max() <= short.cap
-    full = price(list_boxes(table, combinations, 3), combinations, 3)
+    full = list_boxes(table, combinations, 3).price(combinations, 3)
     assert full.measure_slack(prices).min() >= 0
 
 
@@ -69,16 +71,17 @@ def test_a_list_that_would_be_too_long_ends_at_a_lower_cap():
 def test_prices_prove_no_more_than_the_best_partition(seed):
     table, k = make_table(seed, largest=8)
     weights = weights_of(table, seed) if seed % 2 else None
-    combinations = table.combine(weights)
-    boxes = list_boxes(table, combinations, k)
-    priced = price(boxes, combinations, k)
-    best = find_best(table, k, weights)
+    kinds, l = draw_kinds(table, seed) if seed % 3 else (None, 1)  # noqa: E741
+    combinations = table.combine(weights, kinds)
+    boxes = list_boxes(table, combinations, k, l=l)
+    priced = boxes.price(combinations, k, l)
+    best = find_best(table, k, weights, has_kinds(kinds, l))
     cheapest = priced.find_cheapest_prices()
     assert priced.compute_bound(cheapest) <= best + 1e-9
     prices = raise_prices(priced, clock=Deadline(None), rounds=60)
     bound = priced.compute_bound(prices)
     assert priced.compute_bound(cheapest) - 1e-6 <= bound <= best + 1e-9
-    data = boxes.make_data(combinations, k)
+    data = boxes.make_data(combinations, k, l=l)
     at_random = np.random.default_rng(seed).uniform(-1, 3, len(combinations))
     for feasible in (prices, priced.make_feasible(at_random)):
         worst = max(model.sum_largest(data, feasible, b)[1] for b in range(len(boxes)))
@@ -88,12 +91,37 @@ def test_prices_prove_no_more_than_the_best_partition(seed):
     np.testing.assert_allclose(slack, slow, atol=1e-12)
 
 
+def test_the_dearest_group_of_a_box_is_that_of_all_its_subsets():
+    compared = 0
+    for seed in range(60):
+        table, k = make_table(seed, largest=7)
+        kinds, l = draw_kinds(table, seed)  # noqa: E741
+        combinations = table.combine(None, kinds)
+        boxes = list_boxes(table, combinations, k, l=l)
+        prices = np.random.default_rng(seed).uniform(-1, 3, len(combinations))
+        slack = boxes.price(combinations, k, l).measure_slack(prices)
+        for b, loss in enumerate(boxes.losses if l > 1 else []):
+            inside = boxes.members[boxes.starts[b] : boxes.starts[b + 1]]
+            rows = np.flatnonzero(np.isin(combinations.of_record, inside))
+            each = prices[combinations.of_record] - loss
+            groups = (
+                group
+                for size in range(max(k, l), len(rows) + 1)
+                for group in subsets(rows.tolist(), size)
+                if has_kinds(kinds, l)(group)
+            )
+            dearest = max(each[list(group)].sum() for group in groups)
+            assert slack[b] == pytest.approx(-dearest)
+            compared += 1
+    assert compared > 100
+
+
 def test_prices_reach_most_of_the_linear_program():
     shares = []
     for seed in range(20):
         table, k = make_table(seed, largest=8)
         combinations, best = table.combine(), find_best(table, k)
-        priced = price(list_boxes(table, combinations, k), combinations, k)
+        priced = list_boxes(table, combinations, k).price(combinations, k)
         if best > 0:
             prices = raise_prices(priced, clock=Deadline(None))
             shares.append(priced.compute_bound(prices) / best)
@@ -103,11 +131,14 @@ def test_prices_reach_most_of_the_linear_program():
 def test_the_solver_answers_with_records_at_boxes_and_a_bound():
     for seed in range(20):
         table, k = make_table(seed, largest=8)
-        combinations = table.combine()
-        data = list_boxes(table, combinations, k).make_data(combinations, k)
+        kinds, l = draw_kinds(table, seed) if seed % 2 else (None, 1)  # noqa: E741
+        combinations = table.combine(None, kinds)
+        boxes = list_boxes(table, combinations, k, l=l)
+        data = boxes.make_data(combinations, k, l=l)
         answer = run_solver(model.MODEL, data, SOLVERS["boxes"], None, time_limit=5.0)
         at = model.point(data, answer.reading)
         assert model.MODEL.violation(data, at) == 0
-        cost, best = model.objective(data, at), find_best(table, k)
+        cost = model.objective(data, at)
+        best = find_best(table, k, None, has_kinds(kinds, l))
         assert answer.bound <= best + 1e-9 <= cost + 2e-9
         assert (answer.status is Status.OPTIMAL) == (cost - answer.bound <= 1e-6 * cost)

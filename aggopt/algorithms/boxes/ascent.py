@@ -24,6 +24,7 @@ from aggopt.solvers.solver import Solver
 
 ROUNDS = 700  # more raise the bound by less than a thousandth, of long lists
 SHORT, MOST_ROUNDS = 200_000_000, 7000  # members visited in rounds of short lists
+PER_COMBINATION = 20  # rounds, if there are few: more raise the bound of none
 MOST_VISITS = 8_000_000_000  # of members of boxes, in all rounds: a minute or two
 FIRST_STEP = 2.0  # times the mean price; smaller ones fail where equal records abound
 DECAY = 5.3  # the last step is exp(-DECAY) of the first
@@ -45,6 +46,8 @@ class PricedBoxes:
         Least number of records of a group.
     cap
         All boxes below this loss are listed; inf if all are.
+    kinds, l : (c,)
+        Kind of the records with each combination, and least number of kinds of a group.
     """
 
     starts: I64 = field(repr=False)
@@ -54,6 +57,8 @@ class PricedBoxes:
     weights: F64 = field(repr=False)
     k: int
     cap: float
+    kinds: I64 = field(repr=False)
+    l: int = 1  # noqa: E741
 
     @cached_property
     def ceiling(self) -> F64:
@@ -68,8 +73,20 @@ class PricedBoxes:
 
     def make_state(self, prices: F64) -> PriceState:
         """Return the state of kernels that change a copy of these prices."""
-        room = np.zeros(self.k, np.int64), np.zeros(self.k)
-        return PriceState(prices.copy(), self.counts, self.weights, self.k, *room)
+        c = len(self.counts)
+        return PriceState(
+            prices.copy(),
+            self.counts,
+            self.weights,
+            self.k,
+            self.kinds,
+            self.l,
+            chosen=np.zeros(c, np.int64),
+            copies=np.zeros(c, np.int64),
+            best=np.zeros(int(self.kinds.max()) + 1, np.int64),
+            largest=np.zeros(self.k, np.int64),
+            excess=np.zeros(self.k),
+        )
 
     def find_cheapest_prices(self) -> F64:
         """Return the weighted loss of the cheapest box of each combination: feasible.
@@ -84,7 +101,10 @@ class PricedBoxes:
         return np.asarray(cheapest * self.weights)
 
     def measure_slack(self, prices: F64) -> F64:
-        """Return by how much k prices of each box could rise together, (b,)."""
+        """Return by how much prices of a group in each box could rise together, (b,).
+
+        inf if the box has no possible group.
+        """
         from aggopt.algorithms.boxes import price_kernels as kernels
 
         slack = np.zeros(len(self.losses))
@@ -133,7 +153,8 @@ def raise_prices(
     sizes = np.diff(boxes.starts)
     reference, active, reach = prices, boxes.by_loss, -1.0
     if rounds is None:
-        rounds = min(max(ROUNDS, SHORT // max(1, len(boxes.members))), MOST_ROUNDS)
+        wanted = min(PER_COMBINATION * len(prices), MOST_ROUNDS)
+        rounds = max(ROUNDS, min(SHORT // max(1, len(boxes.members)), wanted))
     power = 1.0 if rounds > ROUNDS else 0.5  # few rounds of long steps in long lists
     share, turn, visits = 0.0, 0, 0
     while share < 1.0:
@@ -186,6 +207,8 @@ def run(
         data.weights,
         data.k,
         data.cap,
+        np.asarray(data.kinds, np.int64),
+        data.l,
     )
     started = compile_time.now()
     prices = raise_prices(boxes, clock=clock)
@@ -202,16 +225,17 @@ def run(
 def open_boxes(data: model.Data, slack: F64) -> F64 | None:
     """Return numbers (p,) of records at boxes that open in the order of their slack.
 
-    A box opens if k records inside are left, and takes all of them.  The last ones join
-    the cheapest open box that contains them.  All are published alike if some have no
-    such box; None if no box contains all.
+    A box opens if k records of l kinds inside are left, and takes all of them.  The
+    last ones join the cheapest open box that contains them.  All are published alike if
+    some have no such box; None if no box contains all.
     """
     left = np.array(data.count, np.int64)
     numbers = np.zeros(len(data.box))
     is_open = np.zeros(len(data.loss), bool)
     for b in np.argsort(slack, kind="stable"):
         members = data.get_members(b)
-        if left[members].sum() >= data.k:
+        kinds = data.kinds[members[left[members] > 0]]
+        if left[members].sum() >= data.k and len(np.unique(kinds)) >= data.l:
             is_open[b] = True
             numbers[data.first[b] : data.first[b + 1]] = left[members]
             left[members] = 0

@@ -7,7 +7,13 @@ import numpy as np
 
 from aggopt.algorithms.boxes.ascent import PricedBoxes
 from aggopt.algorithms.boxes.loss_tables import pack_losses
-from aggopt.algorithms.boxes.state import BOXES, MEMBERS, BoxArrays, BoxLevels
+from aggopt.algorithms.boxes.state import (
+    BOXES,
+    MEMBERS,
+    BoxArrays,
+    BoxKinds,
+    BoxLevels,
+)
 from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I32, I64
 from aggopt.encoding.generalisation import (
@@ -23,7 +29,7 @@ SHRINK = 0.8  # the cap falls to this share until the list fits
 
 @dataclass(frozen=True, eq=False)
 class BoxList:
-    """All closed boxes of k records or more that lose less than a cap.
+    """All closed boxes of k records or more, of l kinds, that lose less than a cap.
 
     A box is closed if no smaller box has the same records.
 
@@ -32,7 +38,7 @@ class BoxList:
     starts : (b + 1,)
         Box b has the combinations members[starts[b] : starts[b + 1]].
     members : (p,)
-        DistinctRecords in the boxes.
+        Distinct records in the boxes.
     losses : (b,)
         Loss of each record of a box.
     cap
@@ -47,7 +53,7 @@ class BoxList:
     def __len__(self) -> int:
         return len(self.losses)
 
-    def price(self, distinct: DistinctRecords, k: int) -> PricedBoxes:
+    def price(self, distinct: DistinctRecords, k: int, l: int = 1) -> PricedBoxes:  # noqa: E741
         """Return the boxes as the state in which prices of records are raised."""
         return PricedBoxes(
             self.starts,
@@ -57,10 +63,16 @@ class BoxList:
             np.ascontiguousarray(distinct.weights),
             k,
             self.cap,
+            distinct.kinds,
+            l,
         )
 
     def make_data(
-        self, combinations: DistinctRecords, k: int, shares: str = "whole"
+        self,
+        combinations: DistinctRecords,
+        k: int,
+        shares: str = "whole",
+        l: int = 1,  # noqa: E741
     ) -> model.Data:
         """Return the data of the model `generalised_loss` with these boxes."""
         return model.Data(
@@ -72,6 +84,8 @@ class BoxList:
             shares,
             weight=combinations.weights,
             cap=self.cap,
+            kind=combinations.kinds,
+            l=l,
         )
 
 
@@ -80,6 +94,7 @@ def list_boxes(
     combinations: DistinctRecords,
     k: int,
     *,
+    l: int = 1,  # noqa: E741
     cap: float = inf,
     most: int = MOST_MEMBERS,
 ) -> BoxList:
@@ -87,6 +102,8 @@ def list_boxes(
 
     Parameters
     ----------
+    k, l
+        Least number of records in a box, and of their kinds.
     most
         Members of all boxes together.  While the list has more, the cap shrinks: a
         bound is then lower, and remains true.
@@ -108,6 +125,8 @@ def list_boxes(
     require_memory(6 * most, f"a list of boxes with {most} members")
     levels = _make_levels(*positions.shape)
     counts = combinations.counts
+    seen = np.full(int(combinations.kinds.max()) + 1, -1)
+    kinds = BoxKinds(combinations.kinds, l, seen)
     empty = BoxArrays(
         np.zeros(0, np.int64),
         np.zeros(0, np.int32),
@@ -116,7 +135,7 @@ def list_boxes(
     )
     limit = cap
     while not kernels.list_boxes(
-        losses, positions, counts, k, limit, most, levels, empty
+        losses, positions, counts, k, kinds, limit, most, levels, empty
     ):
         limit = SHRINK * min(limit, total)
     boxes, members = empty.counts[BOXES], empty.counts[MEMBERS]
@@ -126,7 +145,7 @@ def list_boxes(
         np.zeros(boxes),
         np.zeros(3, np.int64),
     )
-    kernels.list_boxes(losses, positions, counts, k, limit, most, levels, full)
+    kernels.list_boxes(losses, positions, counts, k, kinds, limit, most, levels, full)
     return BoxList(full.starts, full.members, full.losses, limit)
 
 

@@ -12,11 +12,12 @@ from aggopt.algorithms.boxes.state import (
     MEMBERS,
     WORK,
     BoxArrays,
+    BoxKinds,
     BoxLevels,
     LossTables,
 )
 from aggopt.core.compiled import compiled, inner
-from aggopt.core.types import I64
+from aggopt.core.types import I32, I64
 
 EFFORT = 50  # members looked at for each member that a list may have
 FEW = 32  # members up to which insertion sorts faster than counting
@@ -28,12 +29,13 @@ def list_boxes(
     positions: I64,
     counts: I64,
     k: int,
+    kinds: BoxKinds,
     cap: float,
     most: int,
     levels: BoxLevels,
     boxes: BoxArrays,
 ) -> bool:
-    """List the boxes of k records or more that lose less than `cap`.
+    """List the boxes of k records or more, of l kinds, that lose less than `cap`.
 
     Boxes restrict one attribute after the other.  Each is the statement about its own
     members in all attributes, so that no box occurs twice.  Returns False if they have
@@ -58,6 +60,8 @@ def list_boxes(
             return False
         if not _is_closed(losses, positions, levels, a, begin, end):
             continue
+        if kinds.l > 1 and not _has_kinds(kinds, levels.order[a, begin:end]):
+            continue
         if a == d - 1:
             if not _add_box(levels, boxes, begin, end, most):
                 return False
@@ -68,6 +72,22 @@ def list_boxes(
         a += 1
         _open_level(positions, counts, levels, boxes, a)
     return True
+
+
+@inner
+def _has_kinds(kinds: BoxKinds, members: I32) -> bool:
+    """Whether members have l kinds."""
+    for i in members:
+        kinds.seen[kinds.kinds[i]] = -1
+    missing = kinds.l
+    for i in members:
+        s = kinds.kinds[i]
+        if kinds.seen[s] < 0:
+            kinds.seen[s] = i
+            missing -= 1
+            if missing == 0:
+                return True
+    return False
 
 
 @inner

@@ -7,13 +7,14 @@ from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import F64, I32, I64
 
 TURNS = 50  # attempts to lower the prices of one box
+NONE, PRESENT = -1, -2  # no member of a kind; a kind that the group has
 
 
 @compiled
 def lower_prices(
     order: I64, starts: I64, members: I32, losses: F64, state: PriceState
 ) -> None:
-    """Lower the k largest prices of each box until no k records exceed its loss.
+    """Lower prices in each box until those of no possible group exceed its loss.
 
     The boxes come in this order.  Prices fall by the projection that weighs each
     combination by its count.
@@ -21,48 +22,123 @@ def lower_prices(
     for b in order:
         inside = members[starts[b] : starts[b + 1]]
         for _ in range(TURNS):
-            total = sum_largest(inside, losses[b], state)
+            total, entries = sum_largest(inside, losses[b], state)
+            if total > 0.0:
+                _lower_chosen(total, entries, state)
+            _forget_chosen(entries, state)
             if total <= 0.0:
                 break
-            _lower_largest(total, state)
 
 
 @inner
-def _lower_largest(total: float, state: PriceState) -> None:
-    """Lower the k largest prices, which `sum_largest` found, by their sum."""
-    missing = state.k
+def _lower_chosen(total: float, entries: int, state: PriceState) -> None:
+    """Lower the prices that `sum_largest` chose, by their sum."""
     length = 0.0
-    entries = 0
-    while missing > 0:
-        i = state.largest[entries]
-        taken = min(missing, state.counts[i])
-        length += taken * taken / state.counts[i]
-        missing -= taken
-        entries += 1
-    missing = state.k
     for t in range(entries):
-        i = state.largest[t]
-        taken = min(missing, state.counts[i])
-        state.prices[i] -= total / length * taken / state.counts[i]
-        missing -= taken
+        i = state.chosen[t]
+        length += state.copies[i] * state.copies[i] / state.counts[i]
+    for t in range(entries):
+        i = state.chosen[t]
+        state.prices[i] -= total / length * state.copies[i] / state.counts[i]
 
 
 @inner
-def sum_largest(inside: I32, loss: float, state: PriceState) -> float:
-    """Return the sum of the k largest prices less weighted losses, copies counted.
+def _forget_chosen(entries: int, state: PriceState) -> None:
+    """Set the copies of chosen combinations to 0, as `sum_largest` expects them."""
+    for t in range(entries):
+        state.copies[state.chosen[t]] = 0
 
-    -inf if fewer than k records are inside.
+
+@inner
+def sum_largest(inside: I32, loss: float, state: PriceState) -> tuple[float, int]:
+    """Return the largest sum of prices less weighted losses of a possible group.
+
+    Copies are counted.  Also returns how many combinations are chosen, whose copies the
+    caller sets to 0.  -inf if no group is possible: fewer than k records, or fewer than
+    l kinds, are inside.
+    """
+    if state.l > 1:
+        return _sum_diverse(inside, loss, state)
+    return _add_largest(inside, loss, state, 0, state.k)
+
+
+@inner
+def _sum_diverse(inside: I32, loss: float, state: PriceState) -> tuple[float, int]:
+    """Return `sum_largest` if a group needs l kinds.
+
+    All positive ones are chosen; the best of each of the best other kinds, up to l; and
+    the largest of the rest, up to k records.
+    """
+    for i in inside:
+        state.best[state.kinds[i]] = NONE
+    entries = kinds = mass = 0
+    total = 0.0
+    for i in inside:
+        s = state.kinds[i]
+        value = state.prices[i] - state.weights[i] * loss
+        if value > 0.0:
+            kinds += state.best[s] != PRESENT
+            state.best[s] = PRESENT
+            state.chosen[entries] = i
+            state.copies[i] = state.counts[i]
+            entries += 1
+            mass += state.counts[i]
+            total += state.counts[i] * value
+        elif state.best[s] == NONE or (
+            state.best[s] >= 0 and value > _measure_excess(state, state.best[s], loss)
+        ):
+            state.best[s] = i
+    for _ in range(kinds, state.l):
+        best = NONE
+        highest = -np.inf
+        for i in inside:
+            if state.best[state.kinds[i]] == i:
+                value = _measure_excess(state, i, loss)
+                if value > highest:
+                    highest = value
+                    best = i
+        if best == NONE:
+            return -np.inf, entries
+        state.best[state.kinds[best]] = PRESENT
+        state.chosen[entries] = best
+        state.copies[best] = 1
+        entries += 1
+        mass += 1
+        total += highest
+    if mass >= state.k:
+        return total, entries
+    more, entries = _add_largest(inside, loss, state, entries, state.k - mass)
+    return total + more, entries
+
+
+@inner
+def _measure_excess(state: PriceState, i: int, loss: float) -> float:
+    """Return the price of a combination less its weighted loss."""
+    return float(state.prices[i] - state.weights[i] * loss)
+
+
+@inner
+def _add_largest(
+    inside: I32, loss: float, state: PriceState, chosen: int, needed: int
+) -> tuple[float, int]:
+    """Choose the largest excesses among copies that are left; return their sum.
+
+    `chosen` combinations are chosen before; also returns how many are, then.
     """
     entries = 0
     mass = 0
     for i in inside:
-        value = state.prices[i] - state.weights[i] * loss
-        if mass >= state.k and value <= state.excess[entries - 1]:
+        value = _measure_excess(state, i, loss)
+        if mass >= needed and value <= state.excess[entries - 1]:
+            continue
+        left = state.counts[i] - state.copies[i]
+        if left == 0:
             continue
         at = entries
-        if entries == state.k:  # the least one leaves
+        if entries == needed:  # the least one leaves
             at -= 1
-            mass -= state.counts[state.largest[at]]
+            last = state.largest[at]
+            mass -= state.counts[last] - state.copies[last]
         else:
             entries += 1
         while at > 0 and state.excess[at - 1] < value:
@@ -71,29 +147,39 @@ def sum_largest(inside: I32, loss: float, state: PriceState) -> float:
             at -= 1
         state.excess[at] = value
         state.largest[at] = i
-        mass += state.counts[i]
-        while mass - state.counts[state.largest[entries - 1]] >= state.k:
-            mass -= state.counts[state.largest[entries - 1]]
+        mass += left
+        while True:
+            last = state.largest[entries - 1]
+            least = state.counts[last] - state.copies[last]
+            if mass - least < needed:
+                break
+            mass -= least
             entries -= 1
-    if mass < state.k:
-        return float(-np.inf)
+    if mass < needed:
+        return -np.inf, chosen
     total = 0.0
-    missing = state.k
     for t in range(entries):
-        taken = min(missing, state.counts[state.largest[t]])
+        i = state.largest[t]
+        taken = min(needed, state.counts[i] - state.copies[i])
+        needed -= taken
         total += taken * state.excess[t]
-        missing -= taken
-    return total
+        if state.copies[i] == 0:
+            state.chosen[chosen] = i
+            chosen += 1
+        state.copies[i] += taken
+    return total, chosen
 
 
 @compiled
 def measure_slack(
     starts: I64, members: I32, losses: F64, state: PriceState, slack: F64
 ) -> None:
-    """Write by how much the k largest prices of each box could rise together, (b,)."""
+    """Write by how much the largest prices of each box could rise together, (b,)."""
     for b in range(len(losses)):
         inside = members[starts[b] : starts[b + 1]]
-        slack[b] = -sum_largest(inside, losses[b], state)
+        total, entries = sum_largest(inside, losses[b], state)
+        slack[b] = -total
+        _forget_chosen(entries, state)
 
 
 @compiled

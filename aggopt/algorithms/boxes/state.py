@@ -49,6 +49,17 @@ class BoxArrays(NamedTuple):
 BOXES, MEMBERS, WORK = range(3)
 
 
+class BoxKinds(NamedTuple):
+    """Kind of each distinct record (c,), and least number of kinds of a box.
+
+    seen (s,) is room for the kinds of a box.
+    """
+
+    kinds: I64
+    l: int  # noqa: E741
+    seen: I64
+
+
 class BoxLevels(NamedTuple):
     """State of the search, with a row for each attribute in turn.
 
@@ -71,7 +82,7 @@ class BoxLevels(NamedTuple):
 
 
 class PriceState(NamedTuple):
-    """Prices of combinations, and room for the k largest of a box.
+    """Prices of combinations, and room for the dearest group that a box could have.
 
     Attributes
     ----------
@@ -81,13 +92,24 @@ class PriceState(NamedTuple):
         Number of records, and the sampling weight of each of them.
     k
         Least number of records of a group.
+    kinds, l : (c,)
+        Kind of the records with each combination, and least number of kinds of a group.
+    chosen, copies : (c,)
+        Combinations of the dearest group, in front, and the records of each in it.
+    best : (s,)
+        Combination of the highest price of each kind, while a group is chosen.
     largest, excess : (k,)
-        Combinations of the k largest prices less weighted losses, and these excesses.
+        Combinations of the largest prices less weighted losses, and these excesses.
     """
 
     prices: F64
     counts: I64
     weights: F64
     k: int
+    kinds: I64
+    l: int  # noqa: E741
+    chosen: I64
+    copies: I64
+    best: I64
     largest: I64
     excess: F64

@@ -10,6 +10,7 @@ from aggopt.core.types import F64, I64, Labels
 from aggopt.core.validation import renumber_groups
 from aggopt.encoding.generalisation import GeneralisedTable
 from aggopt.models import generalised_loss as model
+from aggopt.partition._generalising.state import FurtherRequirements
 from aggopt.partition.shared.evidence import MET, Evidence, make_certificate
 from aggopt.partition.shared.scaling import Weighing
 from aggopt.solvers import Certificate, Solver, Status
@@ -25,20 +26,21 @@ def certify_generalised(
     labels: Labels,
     k: int,
     weighing: Weighing,
+    kept: FurtherRequirements | None = None,
     *,
     seconds: float,
     status: Status,
 ) -> Evidence:
     """Return the evidence for the loss of truthful groups.
 
-    The bound holds for any groups of k records, and so for groups that satisfy more.
+    The bound holds for all groups that satisfy the requirements; see `bound_loss`.
     """
 
     def objective() -> float:
         return table.compute_loss(labels, weighing.values) * weighing.unit
 
     def proven(loss: float) -> Certificate:
-        bound = min(bound_loss(table, labels, k, weighing), loss)
+        bound = min(bound_loss(table, labels, k, weighing, kept), loss)
         is_met = loss - bound <= MET * loss
         return make_certificate(is_met, status, loss, bound, "generalising", seconds)
 
@@ -46,21 +48,46 @@ def certify_generalised(
 
 
 def bound_loss(
-    table: GeneralisedTable, labels: Labels, k: int, weighing: Weighing
+    table: GeneralisedTable,
+    labels: Labels,
+    k: int,
+    weighing: Weighing,
+    kept: FurtherRequirements | None = None,
 ) -> float:
-    """Return what no groups of k records lose less than, by prices against boxes.
+    """Return what no groups that satisfy the requirements lose less than.
 
-    `labels` (n,) are groups of k records: their losses say which boxes matter.
+    Groups of entropy log l have l values, so that l is taken as distinct.  t is left
+    out.  Units are kinds, and so are the values of l: the higher bound of the two is
+    returned.  `labels` (n,) are such groups: their losses say which boxes matter.
     """
-    distinct = table.combine(weighing.values)
+    required = [] if kept is None else [kept.promise.diverse, kept.units]
+    counted: list[tuple[I64 | None, int]] = [
+        (each.level, each.required) for each in required if len(each.level) > 0
+    ]
+    return max(
+        _bound_loss(table, labels, k, weighing, kinds, number)
+        for kinds, number in counted or [(None, 1)]
+    )
+
+
+def _bound_loss(
+    table: GeneralisedTable,
+    labels: Labels,
+    k: int,
+    weighing: Weighing,
+    kinds: I64 | None,
+    l: int,  # noqa: E741
+) -> float:
+    """Return what groups of k records of l kinds (n,) lose, by prices against boxes."""
+    distinct = table.combine(weighing.values, kinds)
     dearest = float(table.compute_group_losses(labels).max())
     if dearest == 0.0:
         return 0.0
-    boxes = list_boxes(table, distinct, k, most=SHORT)
+    boxes = list_boxes(table, distinct, k, l=l, most=SHORT)
     if boxes.cap < DEAREST * dearest:
         most = min(max(LEAST_MEMBERS, PER_RECORD * len(distinct)), MOST_MEMBERS)
-        boxes = list_boxes(table, distinct, k, cap=DEAREST * dearest, most=most)
-    priced = boxes.price(distinct, k)
+        boxes = list_boxes(table, distinct, k, l=l, cap=DEAREST * dearest, most=most)
+    priced = boxes.price(distinct, k, l)
     bound = priced.compute_bound(raise_prices(priced, clock=Deadline(None)))
     has_whole_costs = (boxes.losses == np.rint(boxes.losses)).all()
     if has_whole_costs and weighing.values is None:

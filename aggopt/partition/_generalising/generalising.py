@@ -64,6 +64,7 @@ from aggopt.solvers import Solver, Status, choose_solver
 
 SEARCH_SHARE = 0.25  # of a time limit, if a solver follows
 EFFORTS = {"fast": 10, "default": 100, "best": 1000}  # trials for each record
+USUAL_K = 5  # up to which there are so many: a trial takes time like k^2
 
 
 def generalising(
@@ -120,7 +121,8 @@ def generalising(
         Seconds for the search, which continues until then.  The first groups, the
         search for near records and the first call's compilation are not counted.
     effort : "fast", "default" or "best"
-        Without `time_limit`: 10, 100 or 1000 trials per record.
+        Without `time_limit`: 10, 100 or 1000 trials per record; above k = 5, fewer by
+        the factor 5 / k.
     seed : int
         Seed of all random choices.  Without `time_limit`, equal seeds give equal
         groups.
@@ -146,9 +148,11 @@ def generalising(
         They never lose more than the first groups.  Equal records are in one group
         wherever they are a pile of k or more that nothing is borrowed from.  The
         objective of the certificate is the loss of all records.  Its bound holds for
-        any groups of k records, and is computed on first access: see
-        `aggopt.models.generalised_loss`.  The status is OPTIMAL if the bound is as high
-        as the loss; KEPT, LIMIT, INTERRUPTED and LOCAL as in `local_search`.
+        any groups of k records with l values or k units, and is computed on first
+        access: see `aggopt.models.generalised_loss`.  It takes l as distinct, leaves t
+        out, and with both l and units is the higher one of two bounds.  The status is
+        OPTIMAL if the bound is as high as the loss; KEPT, LIMIT, INTERRUPTED and LOCAL
+        as in `local_search`.
 
     Raises
     ------
@@ -201,7 +205,9 @@ def generalising(
     seconds = time_limit
     if chosen is not None and time_limit is not None:
         seconds = SEARCH_SHARE * time_limit
-    steps = inf if time_limit is not None else float(EFFORTS[effort] * n)
+    steps = inf
+    if time_limit is None:
+        steps = EFFORTS[effort] * n * min(1.0, USUAL_K / k)
     labels, status = search_groups(
         table,
         k,
@@ -226,7 +232,7 @@ def generalising(
         return Partition(labels, certificate)
     clock.report(1.0)
     evidence = certify_generalised(
-        table, labels, k, weighing, seconds=clock.spent, status=status
+        table, labels, k, weighing, kept, seconds=clock.spent, status=status
     )
     return Partition(labels, evidence)
 
