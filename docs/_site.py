@@ -195,8 +195,32 @@ def complete(app: Any, _env: Any) -> None:
                 logging.getLogger(__name__).warning("%s.%s: no page", module, name)
 
 
+def render_inline(translator: Any, node: Any) -> None:
+    """Write an inline formula as MathML, which browsers draw without a script."""
+    _render_formula(translator, node, "inline")
+
+
+def render_displayed(translator: Any, node: Any) -> None:
+    """Write a displayed formula as MathML; a wide one scrolls."""
+    translator.body.append('<div style="overflow-x: auto" tabindex="0">')
+    _render_formula(translator, node, "block", after="</div>\n")
+
+
+def _render_formula(translator: Any, node: Any, display: str, after: str = "") -> None:
+    from docutils.nodes import SkipNode
+    from latex2mathml.converter import convert
+
+    formula = convert(node.astext(), display=display)
+    aligned = re.sub(r'columnalign="(\w+)"', r'style="text-align: \1"', formula)
+    translator.body.append(aligned + after)
+    raise SkipNode
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect all of it."""
+    app.add_html_math_renderer(
+        "mathml", (render_inline, None), (render_displayed, None)
+    )
     app.connect("builder-inited", write)
     app.connect("source-read", moved)
     app.connect("autodoc-process-docstring", plain, priority=400)

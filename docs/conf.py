@@ -28,6 +28,9 @@ html_show_sphinx = html_copy_source = False
 highlight_language = "text"
 default_role = "literal"
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+myst_dmath_double_inline = True
+html_math_renderer = "mathml"
 suppress_warnings = ["ref.python"]  # names of fields that several classes have
 autodoc_typehints = "none"  # docstrings say shapes, units and ranges
 autodoc_member_order = "bysource"
