@@ -1,4 +1,4 @@
-r"""Publish true values at least loss: places with a least number of guests.
+r"""Least loss if groups publish true values: boxes open for k records or more each.
 
 A release by groups publishes a box for each record: a node, an interval or a range of
 each attribute, which contains the record.  Groups that publish one box can be united
@@ -50,8 +50,8 @@ below it (`cap`).
 
 With l > 1, no records of a box that could be a group may have a positive sum.  The
 largest sum is that of all records with u > v F; of the best record of each of the best
-other kinds, up to l kinds; and of the best others, up to k records.  For a record that
-could be exchanged for a better one in any group with more would lower the sum.
+other kinds, up to l kinds; and of the best others, up to k records.  The sum of any
+other group grows, or stays, if one of these is added or takes the place of a record.
 
 Source: this package, for the loss of Iyengar, KDD 2002; places with least numbers of
 guests by Guha, Meyerson and Munagala, and by Karger and Minkoff, FOCS 2000.

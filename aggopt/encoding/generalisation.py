@@ -1,4 +1,4 @@
-"""Loss of true statements about groups: one rule for attributes of all types.
+"""Loss of groups that publish values which are true of all their records.
 
 A group publishes, for each attribute, a statement that is true of all its records: the
 lowest common node of a tree, an interval between cut points, a range, or nothing
@@ -123,7 +123,7 @@ class GeneralisationRule:
 
 @dataclass(frozen=True, eq=False)
 class Generalisation:
-    """Positions of an attribute's values, and the loss of what a group publishes.
+    """Values of an attribute in an order, and losses of groups by their first and last.
 
     Attributes
     ----------

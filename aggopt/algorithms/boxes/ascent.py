@@ -1,4 +1,4 @@
-"""Prices of records that rise against a list of boxes: every round proves a bound.
+"""Multipliers of records (prices), raised step by step: their sum bounds the loss.
 
 A price of 0 for each record is feasible.  Each round raises all prices by a step, and
 lowers those of each box that breaks its condition (see `aggopt.models.
@@ -34,7 +34,7 @@ SAFE = model.SAFE
 
 @dataclass(frozen=True, eq=False)
 class PricedBoxes:
-    """A list of boxes, and the combinations of records in them.
+    """Boxes with their losses, and the distinct records in each of them.
 
     Attributes
     ----------
@@ -62,13 +62,13 @@ class PricedBoxes:
 
     @cached_property
     def ceiling(self) -> F64:
-        """Highest price of each combination: the least loss of the missing boxes."""
+        """Highest price of each distinct record, (c,): no missing box loses less."""
         largest = float(self.losses.max(initial=0.0)) if self.cap == inf else self.cap
         return np.asarray(largest * self.weights)
 
     @cached_property
     def by_loss(self) -> I64:
-        """The boxes, cheap ones first, (b,)."""
+        """The numbers of the boxes, those of least loss first, (b,)."""
         return np.argsort(self.losses, kind="stable")
 
     def make_state(self, prices: F64) -> PriceState:
@@ -89,7 +89,7 @@ class PricedBoxes:
         )
 
     def find_cheapest_prices(self) -> F64:
-        """Return the weighted loss of the cheapest box of each combination: feasible.
+        """Return the least loss of a box for each distinct record: feasible prices.
 
         They prove the neighbour bound: it also holds if each record may publish a true
         value that fits k records, whatever these publish.
@@ -114,7 +114,7 @@ class PricedBoxes:
         return slack
 
     def lower_prices(self, prices: F64, order: I64) -> F64:
-        """Return prices lowered until the boxes hold, taken in this order."""
+        """Return prices lowered until no group in a box is dearer than its loss."""
         from aggopt.algorithms.boxes import price_kernels as kernels
 
         state = self.make_state(prices)
@@ -122,7 +122,7 @@ class PricedBoxes:
         return state.prices
 
     def make_feasible(self, prices: F64) -> F64:
-        """Return feasible prices that are no higher, whatever rounding did."""
+        """Return feasible prices, none above these, whatever rounding did."""
         capped = np.minimum(prices, self.ceiling)
         lowered = self.lower_prices(capped, self.by_loss)
         worst = -float(self.measure_slack(lowered).min(initial=0.0))
@@ -140,7 +140,7 @@ def raise_prices(
     rounds: int | None = None,
     prices: F64 | None = None,
 ) -> F64:
-    """Return feasible prices (c,) of a high sum, from the best of all rounds.
+    """Return a feasible price of each distinct record (c,), so that their sum is high.
 
     Boxes with more slack than prices can have risen are left out, until prices have
     risen by REACH steps, or steps are half as long.  Equal lists get equal prices if
@@ -177,7 +177,7 @@ def raise_prices(
 
 
 def _order_boxes(active: I64, turn: int, rng: np.random.Generator) -> I64:
-    """Return the boxes by loss, at random or backwards, in turn."""
+    """Return the boxes in the order of a round: by loss, at random or backwards."""
     if turn % 3 == 0:
         return active
     return rng.permutation(active) if turn % 3 == 1 else active[::-1].copy()
@@ -186,7 +186,7 @@ def _order_boxes(active: I64, turn: int, rng: np.random.Generator) -> I64:
 def run(
     data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
 ) -> Answer:
-    """Return numbers of records at boxes, with the bound that prices prove.
+    """Return how many records each box publishes, with a lower bound on the loss.
 
     Boxes are opened by their slack, least first, for the records that are left.
 
@@ -223,11 +223,12 @@ def run(
 
 
 def open_boxes(data: model.Data, slack: F64) -> F64 | None:
-    """Return numbers (p,) of records at boxes that open in the order of their slack.
+    """Return how many of each distinct record (p,) are published as each box.
 
-    A box opens if k records of l kinds inside are left, and takes all of them.  The
-    last ones join the cheapest open box that contains them.  All are published alike if
-    some have no such box; None if no box contains all.
+    In the order of their slack (b,), least first, a box opens if k records of l kinds
+    inside are left, and takes all of them.  The last ones join the cheapest open box
+    that contains them.  All are published alike if some have no such box; None if no
+    box contains all.
     """
     left = np.array(data.count, np.int64)
     numbers = np.zeros(len(data.box))

@@ -1,4 +1,4 @@
-"""List of the boxes that a release may publish: statements about all attributes."""
+"""List of all boxes that groups of k records may publish: one span per attribute."""
 
 from dataclasses import dataclass, field
 from math import inf
@@ -54,7 +54,7 @@ class BoxList:
         return len(self.losses)
 
     def price(self, distinct: DistinctRecords, k: int, l: int = 1) -> PricedBoxes:  # noqa: E741
-        """Return the boxes as the state in which prices of records are raised."""
+        """Return the boxes with the counts and weights that prices depend on."""
         return PricedBoxes(
             self.starts,
             self.members,
@@ -98,7 +98,7 @@ def list_boxes(
     cap: float = inf,
     most: int = MOST_MEMBERS,
 ) -> BoxList:
-    """Return all boxes with a loss below a cap; it shrinks until the list fits.
+    """Return all boxes of k records that lose less than a cap; it falls until they fit.
 
     Parameters
     ----------

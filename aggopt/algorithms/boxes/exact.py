@@ -1,4 +1,4 @@
-"""The best of all releases of small tables: places that prices leave over, by HiGHS.
+"""The groups of least loss in a small table, by a solver of integer programs.
 
 With feasible prices of bound B and a release of loss V, a box b can be open in a better
 release only if k F_b less its k largest prices is at most V - B.  A combination can be
@@ -31,7 +31,7 @@ def solve_places(
     *,
     time_limit: float | None = None,
 ) -> Answer:
-    """Return a better release than one of this loss, and a bound on all.
+    """Return a release that loses less than a known one, and a lower bound on all.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Compiled list of all boxes with k records or more.  Importing this imports numba."""
+"""Compiled search for all boxes of k records or more.  Importing this imports numba."""
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def list_boxes(
 
 @inner
 def _has_kinds(kinds: BoxKinds, members: I32) -> bool:
-    """Whether members have l kinds."""
+    """Whether records, named by their combinations, have l kinds."""
     for i in members:
         kinds.seen[kinds.kinds[i]] = -1
     missing = kinds.l

@@ -1,4 +1,4 @@
-"""Compiled losses of groups from positions.  Importing this imports numba."""
+"""Compiled loss of a group, from the positions of its records.  Imports numba."""
 
 from aggopt.algorithms.boxes.state import NAMES, TREE, LossTables
 from aggopt.core.compiled import unrefcounted_inlined
@@ -7,7 +7,7 @@ from aggopt.core.types import I64
 
 @unrefcounted_inlined
 def measure_loss(losses: LossTables, a: int, p: int, q: int) -> float:
-    """Return the loss of attribute a between positions p and q."""
+    """Return the loss of a group that reaches from position p to q in attribute a."""
     first = losses.first[a]
     if losses.kind[a] == TREE:
         return float(losses.entries[first + p * losses.m[a] + q])
@@ -33,7 +33,7 @@ def find_greatest(losses: LossTables, a: int, p: int, q: int) -> int:
 
 @unrefcounted_inlined
 def measure_hull(losses: LossTables, least: I64, greatest: I64) -> float:
-    """Return the loss of each record of a group between two rows of positions."""
+    """Return the loss of each record of a group between these positions."""
     total = 0.0
     for a in range(len(least)):
         total += measure_loss(losses, a, least[a], greatest[a])

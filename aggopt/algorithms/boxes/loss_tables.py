@@ -1,4 +1,4 @@
-"""Losses and statements of all attributes in the form that kernels read."""
+"""Losses of groups by attribute, as arrays that compiled code reads."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ NO_STATEMENTS = np.zeros(0, np.int32)
 def pack_losses(
     attributes: tuple[Generalisation, ...], *, statements: bool = False
 ) -> LossTables:
-    """Return the losses of attributes, and with `statements` those of trees, too."""
+    """Return the losses of attributes as arrays; `statements` adds nodes of trees."""
     kinds, entries, low, high = [], [], [], []
     for a in attributes:
         if a.places is not None:

@@ -1,4 +1,4 @@
-"""Compiled prices of records against lists of boxes.  Importing this imports numba."""
+"""Compiled changes of the prices of records, box by box.  Imports numba."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ NONE, PRESENT = -1, -2  # no member of a kind; a kind that the group has
 def lower_prices(
     order: I64, starts: I64, members: I32, losses: F64, state: PriceState
 ) -> None:
-    """Lower prices in each box until those of no possible group exceed its loss.
+    """Lower the prices of records in each box until no group there exceeds its loss.
 
     The boxes come in this order.  Prices fall by the projection that weighs each
     combination by its count.
@@ -32,7 +32,7 @@ def lower_prices(
 
 @inner
 def _lower_chosen(total: float, entries: int, state: PriceState) -> None:
-    """Lower the prices that `sum_largest` chose, by their sum."""
+    """Lower the prices of the records that `sum_largest` chose, by their excess."""
     length = 0.0
     for t in range(entries):
         i = state.chosen[t]
@@ -51,7 +51,7 @@ def _forget_chosen(entries: int, state: PriceState) -> None:
 
 @inner
 def sum_largest(inside: I32, loss: float, state: PriceState) -> tuple[float, int]:
-    """Return the largest sum of prices less weighted losses of a possible group.
+    """Return the largest sum of prices less losses that a group in a box can have.
 
     Copies are counted.  Also returns how many combinations are chosen, whose copies the
     caller sets to 0.  -inf if no group is possible: fewer than k records, or fewer than
@@ -113,7 +113,7 @@ def _sum_diverse(inside: I32, loss: float, state: PriceState) -> tuple[float, in
 
 @inner
 def _measure_excess(state: PriceState, i: int, loss: float) -> float:
-    """Return the price of a combination less its weighted loss."""
+    """Return the price of a record less its weighted loss."""
     return float(state.prices[i] - state.weights[i] * loss)
 
 
@@ -121,7 +121,7 @@ def _measure_excess(state: PriceState, i: int, loss: float) -> float:
 def _add_largest(
     inside: I32, loss: float, state: PriceState, chosen: int, needed: int
 ) -> tuple[float, int]:
-    """Choose the largest excesses among copies that are left; return their sum.
+    """Choose the records of the highest prices less losses; return the sum of these.
 
     `chosen` combinations are chosen before; also returns how many are, then.
     """

@@ -1,4 +1,4 @@
-"""State of the kernels that list boxes, and of those that raise prices."""
+"""Arrays that compiled code reads and writes: losses, boxes, and prices of records."""
 
 from typing import NamedTuple
 

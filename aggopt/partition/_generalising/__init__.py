@@ -1,1 +1,1 @@
-"""Search for groups that publish true values at least loss."""
+"""Groups that lose least if each publishes values that are true of all its records."""

@@ -1,4 +1,4 @@
-"""Certificates of truthful groups: their loss, and a bound by boxes of values."""
+"""Certificate of groups that publish true values: their loss and a lower bound."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def certify_generalised(
     seconds: float,
     status: Status,
 ) -> Evidence:
-    """Return the evidence for the loss of truthful groups.
+    """Return the loss of groups that publish true values, with its certificate.
 
     The bound holds for all groups that satisfy the requirements; see `bound_loss`.
     """
@@ -54,7 +54,7 @@ def bound_loss(
     weighing: Weighing,
     kept: FurtherRequirements | None = None,
 ) -> float:
-    """Return what no groups that satisfy the requirements lose less than.
+    """Return a lower bound on the loss of all groups that satisfy the requirements.
 
     Groups of entropy log l have l values, so that l is taken as distinct.  t is left
     out.  Units are kinds, and so are the values of l: the higher bound of the two is
@@ -78,7 +78,7 @@ def _bound_loss(
     kinds: I64 | None,
     l: int,  # noqa: E741
 ) -> float:
-    """Return what groups of k records of l kinds (n,) lose, by prices against boxes."""
+    """Return a lower bound on the loss of all groups of k records of l kinds (n,)."""
     distinct = table.combine(weighing.values, kinds)
     dearest = float(table.compute_group_losses(labels).max())
     if dearest == 0.0:
@@ -103,7 +103,7 @@ def prove_optimum(
     solver: Solver,
     clock: Deadline,
 ) -> tuple[Labels, Certificate]:
-    """Return the best groups, or the given ones, with the bound of a solver.
+    """Return the groups that a solver finds, or the initial ones, with its lower bound.
 
     Raises
     ------
@@ -138,7 +138,7 @@ LEAST = 1.0  # second for a solver, if the search has taken all time
 
 
 def publish_boxes(data: model.Data, numbers: F64, of_record: I64) -> Labels:
-    """Return the group of each record (n,) from whole numbers (p,) at boxes.
+    """Return the group of each record (n,), from the numbers (p,) that boxes publish.
 
     Records of one combination are sent to its boxes in their order.
     """

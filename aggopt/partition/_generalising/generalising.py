@@ -1,4 +1,4 @@
-"""Groups that publish true values at least loss."""
+"""Partition `generalising`: least loss if groups publish what is true of all."""
 
 import warnings
 from collections.abc import Mapping

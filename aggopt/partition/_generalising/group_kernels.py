@@ -1,4 +1,4 @@
-"""Compiled basics of the search: hulls, lists of members, requirements.
+"""Compiled steps that all moves share: spans of groups, their records, requirements.
 
 Importing this imports numba.
 """
@@ -34,7 +34,7 @@ TRIES = 3  # records of a combination whose groups are looked at
 def measure_widened(
     space: RecordSpace, least: I64, greatest: I64, i: int, limit: float
 ) -> float:
-    """Return the loss of a hull with record i, or any loss above `limit` if it is."""
+    """Return the loss of a group with record i, or any loss above `limit` if it is."""
     total = 0.0
     for a in range(len(least)):
         v = space.positions[i, a]
@@ -46,7 +46,7 @@ def measure_widened(
 
 @unrefcounted_inlined
 def widen(space: RecordSpace, least: I64, greatest: I64, i: int) -> None:
-    """Widen a hull to include record i."""
+    """Widen the span of a group in each attribute to include record i."""
     for a in range(len(least)):
         v = space.positions[i, a]
         least[a] = min(least[a], v)
@@ -55,7 +55,7 @@ def widen(space: RecordSpace, least: I64, greatest: I64, i: int) -> None:
 
 @unrefcounted_inlined
 def start_hull(space: RecordSpace, least: I64, greatest: I64, i: int) -> None:
-    """Set a hull to record i alone."""
+    """Set the span of a group in each attribute to record i alone."""
     for a in range(len(least)):
         least[a] = greatest[a] = space.positions[i, a]
 
@@ -153,7 +153,7 @@ def find_best_group(
 
 @inner
 def satisfies(kept: FurtherRequirements, members: I64) -> bool:
-    """Whether records together satisfy the requirements, k apart."""
+    """Whether a group of records satisfies l, t and units; k is checked elsewhere."""
     if len(kept.units.level) > 0 and not is_diverse_after_change(
         kept.units, members, NOBODY, NOBODY
     ):

@@ -1,4 +1,4 @@
-"""Compiled descent: records of groups above k go where they cost least.
+"""Compiled moves of single records to the groups where they lose least.
 
 Importing this imports numba.
 """

@@ -1,4 +1,4 @@
-"""Compiled search for near combinations, by the loss of a pair.  Imports numba."""
+"""Compiled search for the records that lose least as a pair.  Importing needs numba."""
 
 import numpy as np
 

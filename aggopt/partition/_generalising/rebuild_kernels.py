@@ -1,4 +1,4 @@
-"""Compiled trials: a few near groups are dissolved and made again at random.
+"""Compiled trials: a few near groups are dissolved, and their records grouped anew.
 
 Importing this imports numba.
 """
@@ -369,7 +369,7 @@ def _helps(
 def _count_new(
     kept: FurtherRequirements | None, trial: RebuildTrial, i: int
 ) -> tuple[int, int]:
-    """Return whether level and unit of record i are new to the group, and note them."""
+    """Return whether value and unit of record i are new to the group, and note them."""
     if kept is None:
         return 0, 0
     return (

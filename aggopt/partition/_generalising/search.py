@@ -1,4 +1,4 @@
-"""Search that rebuilds few near groups at a time, at falling temperatures."""
+"""Simulated annealing: few near groups are dissolved at a time and made anew."""
 
 from math import inf
 
@@ -38,7 +38,7 @@ def create_space(
     weights: F64 | None,
     kept: FurtherRequirements | None,
 ) -> RecordSpace:
-    """Return records as the state that kernels read, with lists of near records."""
+    """Return the records as arrays for compiled code, with the near ones of each."""
     losses = pack_losses(table.attributes)
     rows = distinct.positions
     near, distances = find_near(losses, rows)
@@ -97,7 +97,7 @@ def _sort_attributes(losses: LossTables, rows: I64) -> I64:
 
 
 def _estimate_prices(counts: I64, near: I32, distances: F64, k: int) -> F64:
-    """Return the loss of the pair with the (k - 1)-th near record, (c,).
+    """Return a lower bound on the loss of each distinct record in a group of k, (c,).
 
     No group of k records loses less for each.
     """
@@ -109,7 +109,7 @@ def _estimate_prices(counts: I64, near: I32, distances: F64, k: int) -> F64:
 
 
 class GroupSearch:
-    """Groups under change, and the best groups so far."""
+    """The groups that a search changes, and the best groups so far."""
 
     def __init__(self, space: RecordSpace, labels: I64, seed: int) -> None:
         from aggopt.partition._generalising import group_kernels as kernels

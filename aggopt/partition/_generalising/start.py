@@ -1,4 +1,4 @@
-"""First groups of a search: Mondrian, with the piles of equal records apart."""
+"""First groups of a search: cuts at medians (Mondrian), and equal records together."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""State of a search for truthful groups: records, groups and a trial."""
+"""Arrays of a search: records, groups, and a trial that changes few groups."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class FurtherRequirements(NamedTuple):
 
 
 class RecordSpace(NamedTuple):
-    """Constant input of a search.
+    """Records, their losses and requirements: the constant input of a search.
 
     Attributes
     ----------
