@@ -117,7 +117,9 @@ class Client:
         for number, row in enumerate(page.split("<tr id=")[1:]):
             chosen = re.search(r'<option value="([^"]*)" selected', row)
             fields[f"role{number}"] = roles.get(names[number], chosen[1])
-            kind = re.search(rf'name="kind{number}".*?<option value="([^"]*)" sel', row)
+            kind = re.search(
+                rf'name="kind{number}".*?<option value="([^"]*)" sel', row, re.DOTALL
+            )
             fields.setdefault(f"kind{number}", kind[1] if kind else "")
             for key in ("format", "order", "tree", "lower"):
                 value = re.search(rf'name="{key}{number}" value="([^"]*)"', row)

@@ -25,11 +25,9 @@ ROLES = (
 )
 KINDS = ("", "numeric", "nominal", "date")
 POLICIES = ("refuse", "patterns", "fill")
-KEPT = ("mean", "variance", "covariance")
+KEPT = ("variance", "covariance")  # in addition to means
 REPAIRS = ("merge", "search")
-RECOMMENDED = "recommended"
 METHODS = (
-    RECOMMENDED,
     "local_search",
     "optimal",
     "blocked",
@@ -38,121 +36,156 @@ METHODS = (
     "vmdav",
     "individual_ranking",
 )
+SHARED = {"attributes", "weights", "time_limit"}  # settings that all methods take
+TYPE_FIELDS = ("kind", "format", "order", "lower", "rare", "tree")
+NOTHING: Mapping[str, Any] = {}
 Fields = Mapping[str, str]
 
 
 def apply_roles(text: str, columns: Sequence[Mapping[str, Any]], form: Fields) -> str:
     """Return the job with the roles and types of a form, numbered as the columns."""
+    names = {number: column["name"] for number, column in enumerate(columns)}
     chosen = {
-        column["name"]: _choose(form, f"role{number}", ("", *ROLES))
-        for number, column in enumerate(columns)
+        name: _choose(form, f"role{number}", ROLES) or ""
+        for number, name in names.items()
         if f"role{number}" in form
     }
     roles = {**read_roles(text), **chosen}
     text = replace_roles(text, roles)
-    for number, column in enumerate(columns):
-        if roles.get(column["name"]) == QUASI_IDENTIFIER:
-            text = _apply_type(text, column["name"], number, form)
-    policy = _choose(form, "policy", POLICIES)
-    return replace_keys(text, ["missing"], {"policy": policy})
+    for number, name in names.items():
+        if roles.get(name) == QUASI_IDENTIFIER and f"kind{number}" in form:
+            text = _apply_type(text, name, number, form)
+    if "policy" in form:
+        policy = _choose(form, "policy", POLICIES, read_section(text, "missing"))
+        text = replace_keys(text, ["missing"], {"policy": policy})
+    return text
 
 
 def _apply_type(text: str, name: str, number: int, form: Fields) -> str:
-    if f"kind{number}" not in form:  # the form showed no types of this column
-        return text
-    order = [w.strip() for w in form.get(f"order{number}", "").split(";") if w.strip()]
+    """Return the job with the type of a column; keys that no field has stay."""
     stated = read_section(text, "attributes").get(name, {})
+    shown = {n: form.get(f"{n}{number}", "") for n in TYPE_FIELDS}
     keys: dict[str, Any] = {
-        "kind": _choose(form, f"kind{number}", KINDS) or None,
-        "format": form.get(f"format{number}", "").strip() or None,
-        "order": order or None,
-        "rare": "avoid" if form.get(f"rare{number}") else None,
-        "lower": _read_number(form.get(f"lower{number}", ""), "lower"),
+        "kind": _choose(shown, "kind", KINDS, stated),
+        "format": _read_text(shown, "format", stated),
+        "order": _read_list(shown, "order", stated),
+        "lower": _read_number(shown, "lower", stated),
     }
     if keys["format"]:
         keys["kind"] = None
-    tree = form.get(f"tree{number}", "").strip()
+    if stated.get("rare", "avoid") == "avoid":  # another word stays
+        keys["rare"] = "avoid" if shown["rare"] else None
     if not isinstance(stated.get("tree"), dict):  # one in the job itself stays
-        keys["tree"] = tree or None
+        keys["tree"] = _read_text(shown, "tree", stated)
     return replace_keys(text, ["attributes", name], keys)
 
 
 def apply_protection(text: str, form: Fields) -> str:
-    """Return the job with the protection of a form: k, l, t, what is kept, method."""
-    k = _read_whole(form.get("k", ""), "k")
-    if k is None:
-        raise JobError("k is empty.", fix="write a whole number from 2 up.")
-    l_least = _read_whole(form.get("l", ""), "l")
-    t = _read_number(form.get("t", ""), "t")
-    has_values = l_least is not None or t is not None
-    repair = _choose(form, "repair", ("", *REPAIRS)) or "merge"
-    text = replace_keys(
-        text,
-        ["privacy"],
-        {"k": k, "l": l_least, "t": t, "repair": repair if has_values else None},
+    """Return the job with k, l, t, repair, what is kept and the method of a form.
+
+    A field that the form lacks, or that has the value of the job, changes nothing.
+    """
+    privacy, partition, aggregation = (
+        read_section(text, name) for name in ("privacy", "partition", "aggregation")
     )
-    keep = _choose(form, "keep", ("", *KEPT))
-    if keep:
-        text = replace_keys(
-            text, ["aggregation"], {"keep": None if keep == "mean" else keep}
-        )
-    method = form.get("method", "")
-    if method:
-        stated = read_section(text, "partition")
-        before = stated.get("method", RECOMMENDED)
-        if method != before:
-            _choose(form, "method", METHODS)
-            shared = ("attributes", "weights", "time_limit")
-            removed = dict.fromkeys(set(stated) - set(shared))
-            name = None if method == RECOMMENDED else method
-            text = replace_keys(text, ["partition"], {**removed, "method": name})
+    keys = {
+        name: read(form, name, privacy)
+        for name, read in (("k", _read_whole), ("l", _read_whole), ("t", _read_number))
+        if name in form
+    }
+    if keys.get("k", 0) is None:
+        raise JobError("k is empty.", fix="write a whole number from 2 up.")
+    if "repair" in form:
+        repair = _choose(form, "repair", REPAIRS, privacy)
+        if keys.get("l") or keys.get("t"):
+            keys["repair"] = repair
+        elif {"l", "t"} & set(privacy):  # nothing is left to repair
+            keys["repair"] = None
+    text = replace_keys(text, ["privacy"], keys)
+    if "keep" in form:
+        keep = _choose(form, "keep", ("", *KEPT), aggregation)
+        text = replace_keys(text, ["aggregation"], {"keep": keep})
+    if "method" in form:
+        method = _choose(form, "method", ("", *METHODS), partition)
+        if method != partition.get("method"):
+            removed = dict.fromkeys(set(partition) - SHARED)
+            text = replace_keys(text, ["partition"], {**removed, "method": method})
     return text
 
 
 def read_choice(form: Fields) -> dict[str, Any]:
     """Return what is compared: values of k, methods, and the largest linkage."""
     words = form.get("k", "").replace(",", " ").split()
-    ks = [k for word in words if (k := _read_whole(word, "k")) is not None]
     methods = form.get("methods", "").replace(",", " ").split()
     for method in methods:
-        if method not in METHODS:
-            raise JobError(
-                f"{method!r} is no method of this list.",
-                fix=f"write some of {', '.join(METHODS)}.",
-            )
-    share = _read_number(form.get("at_most", "") or "10", "the largest linkage")
-    return {"k": ks, "methods": methods, "at_most": (share or 0.0) / 100}
+        _choose({"methods": method}, "methods", METHODS)
+    return {
+        "k": [_read_whole({"k": word}, "k") for word in words],
+        "methods": methods,
+        "at_most": (_read_number(form, "at_most") or 0.0) / 100,
+    }
 
 
-def _choose(form: Fields, name: str, known: Sequence[str]) -> str:
-    """Return the value of a field that has one of these values."""
-    value = form.get(name, known[0])
+def show_value(value: Any) -> str:
+    """Return the text of a field for a value of the job; "" for none."""
+    if isinstance(value, list):
+        return "; ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _is_unchanged(form: Fields, name: str, stated: Mapping[str, Any]) -> bool:
+    """Whether a field has the value of the job, which then stays as it is written."""
+    return form.get(name, "").strip() == show_value(stated.get(name))
+
+
+def _choose(
+    form: Fields, name: str, known: Sequence[str], stated: Mapping[str, Any] = NOTHING
+) -> Any:
+    """Return the value of a field that has one of these values; None if it is ""."""
+    value = form.get(name, "")
+    if _is_unchanged(form, name, stated):
+        return stated.get(name)
     if value not in known:
         raise JobError(
-            f"The field {name!r} has an unknown value.", fix="choose one of the list."
+            f"The field {name!r} has an unknown value.",
+            fix=f"choose one of {', '.join(filter(None, known))}.",
         )
-    return value
+    return value or None
 
 
-def _read_whole(text: str, name: str) -> int | None:
+def _read_text(form: Fields, name: str, stated: Mapping[str, Any]) -> str | None:
+    """Return the text of a field; None of an empty one."""
+    return form.get(name, "").strip() or None
+
+
+def _read_list(form: Fields, name: str, stated: Mapping[str, Any]) -> Any:
+    """Return the names in a field, separated by semicolons; None without any."""
+    if _is_unchanged(form, name, stated):
+        return stated.get(name)
+    return [w.strip() for w in form[name].split(";") if w.strip()] or None
+
+
+def _read_whole(
+    form: Fields, name: str, stated: Mapping[str, Any] = NOTHING
+) -> int | None:
     """Return a whole number; None of an empty field."""
-    try:
-        return int(text) if text.strip() else None
-    except ValueError:
-        raise JobError(
-            f"{name} is no whole number.", fix="write digits alone, such as 5."
-        ) from None
+    number = _read_number(form, name, stated)
+    if isinstance(number, float):
+        raise JobError(f"{name} is no whole number.", fix="write digits, such as 5.")
+    return number
 
 
-def _read_number(text: str, name: str) -> int | float | None:
+def _read_number(
+    form: Fields, name: str, stated: Mapping[str, Any] = NOTHING
+) -> int | float | None:
     """Return a number; None of an empty field."""
-    written = text.strip().replace(",", ".")
-    if not written:
-        return None
+    if _is_unchanged(form, name, stated):
+        kept: int | float | None = stated.get(name)
+        return kept
+    written = form[name].strip().replace(",", ".")
     try:
-        number = float(written)
+        return int(written) if written.isdecimal() else float(written)
     except ValueError:
         raise JobError(
-            f"{name} is no number.", fix="write 0.15, for example."
+            f"{name} is no number.", fix="write digits, such as 5 or 0.15."
         ) from None
-    return int(number) if number.is_integer() and "." not in written else number

@@ -8,7 +8,8 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
-from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.datastructures import MutableHeaders
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -39,6 +40,10 @@ ENTERED = (
     '<link rel="icon" href="data:,">'
     '<meta http-equiv="refresh" content="0;url=/"><a href="/">aggopt app</a></html>'
 )
+UNKNOWN = (
+    "Open the address that `aggopt app` printed. It works once: if it was opened in "
+    "another browser, start `aggopt app` again."
+)
 
 
 def draw_token() -> str:
@@ -57,10 +62,9 @@ class Keys:
     def exchange(self, token: str) -> bool:
         """Return whether this token is the unused one; it is used from then on."""
         is_right = hmac.compare_digest(token.encode(), self.token.encode())
-        if not is_right or self.is_used:
-            return False
-        self.is_used = True
-        return True
+        is_first = is_right and not self.is_used
+        self.is_used |= is_right
+        return is_first
 
     def has_cookie(self, header: str) -> bool:
         """Return whether a Cookie header has the cookie."""
@@ -72,6 +76,7 @@ class Keys:
         return hmac.compare_digest(sent.encode(), self.cookie.encode())
 
 
+@dataclass(frozen=True)
 class Guard:
     """An application of ASGI around another, which it protects.
 
@@ -79,101 +84,71 @@ class Guard:
     request that passes.
     """
 
-    def __init__(
-        self,
-        application: Application,
-        keys: Keys,
-        hosts: tuple[str, ...],
-        on_request: Callable[[], None] = lambda: None,
-    ):
-        self.application = application
-        self.keys = keys
-        self.hosts = hosts
-        self.on_request = on_request
+    application: Application
+    keys: Keys
+    hosts: tuple[str, ...]
+    on_request: Callable[[], None]
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
-        if scope["type"] == "lifespan":
-            await self.application(scope, receive, send)
-            return
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                names = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *(
-                        (name.encode(), value.encode())
-                        for name, value in HEADERS.items()
-                        if name.encode() not in names
-                    ),
-                ]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         headers = _read_headers(scope)
-        response = self._refuse(scope, headers) or self._enter(scope, headers)
-        if response is not None:
-            await response(scope, receive, send_with_headers)
+        refused = self._find_refusal(scope, headers)
+        if refused is not None:
+            status, text = refused
+            response: Response = PlainTextResponse(text, status)
+        elif self._is_first_visit(scope):
+            response = HTMLResponse(ENTERED, headers={"referrer-policy": "no-referrer"})
+            response.set_cookie(
+                COOKIE, self.keys.cookie, httponly=True, samesite="strict"
+            )
+        elif not self.keys.has_cookie(headers.get("cookie", "")):
+            response = PlainTextResponse(UNKNOWN, 403)
+        else:
+            self.on_request()
+            await self.application(scope, receive, send_with_headers)
             return
-        self.on_request()
-        body = await _read_body(receive) if scope["method"] not in READING else b""
-        if body is None:
-            large = PlainTextResponse("The request is too large.", 413)
-            await large(scope, receive, send_with_headers)
-            return
-        is_read = False
+        await response(scope, receive, send_with_headers)
 
-        async def receive_body() -> Message:
-            nonlocal is_read
-            if is_read:
-                return await receive()  # the end of the connection
-            is_read = True
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        await self.application(scope, receive_body, send_with_headers)
-
-    def _refuse(
+    def _find_refusal(
         self, scope: Message, headers: dict[str, str]
-    ) -> PlainTextResponse | None:
-        """Return what refuses a request of another host, page or size."""
+    ) -> tuple[int, str] | None:
+        """Return why a request of another host, page or size is refused, with a code.
+
+        The server reads no more of a request than the length that it states.
+        """
         host = headers.get("host", "")
         if host not in self.hosts:
-            return PlainTextResponse("Another host is named.", 421)
+            return 421, "Another host is named."
         if "upgrade" in headers:
-            return PlainTextResponse("Nothing is upgraded.", 400)
+            return 400, "Nothing is upgraded."
         if scope["method"] in READING:
             return None
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST:
-            return PlainTextResponse("The request is too large.", 413)
+        length = headers.get("content-length", "")
+        if not length.isdecimal() or "transfer-encoding" in headers:
+            return 411, "The request states no length."
+        if int(length) > MOST:
+            return 413, "The request is too large."
         if not _is_from_here(headers, host):
-            return PlainTextResponse("The request comes from another page.", 403)
+            return 403, "The request comes from another page."
         return None
 
-    def _enter(
-        self, scope: Message, headers: dict[str, str]
-    ) -> PlainTextResponse | HTMLResponse | None:
-        """Return the response to a request without the cookie, or with the token."""
-        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        if scope["path"] == "/" and scope["method"] == "GET" and tokens:
-            if self.keys.exchange(tokens[0]):
-                page = HTMLResponse(ENTERED, headers={"referrer-policy": "no-referrer"})
-                page.set_cookie(
-                    COOKIE, self.keys.cookie, httponly=True, samesite="strict"
-                )
-                return page
-            if self.keys.has_cookie(headers.get("cookie", "")):
-                return None
-        if self.keys.has_cookie(headers.get("cookie", "")):
-            return None
-        return PlainTextResponse(
-            "Open the address that `aggopt app` printed. It works once: if it was "
-            "opened in another browser, start `aggopt app` again.",
-            403,
-        )
+    def _is_first_visit(self, scope: Message) -> bool:
+        """Return whether a request has the token, which works once."""
+        if (scope["path"], scope["method"]) != ("/", "GET"):
+            return False
+        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
+        return self.keys.exchange(tokens[0])
 
 
 def _read_headers(scope: Message) -> dict[str, str]:
@@ -195,19 +170,3 @@ def _is_from_here(headers: dict[str, str], host: str) -> bool:
     if site is not None:
         return site == "same-origin"
     return origin is not None
-
-
-async def _read_body(receive: Receive) -> bytes | None:
-    """Return the body of a request; None if it is too large."""
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return None
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > MOST:
-            return None
-        if not message.get("more_body", False):
-            return b"".join(parts)

@@ -1,46 +1,26 @@
-"""The text of a job, changed key by key; comments of a job that was opened stay."""
+"""The text of a job, changed key by key; all that no form shows stays as it is."""
 
-import json
-import shlex
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import tomlkit
-from tomlkit import TOMLDocument
 from tomlkit.exceptions import TOMLKitError
 
 from aggopt.errors import JobError
 
 QUASI_IDENTIFIER = "quasi-identifier"
-CODE = (".py", ".py:")
-NO_TOML = "The job is no valid TOML."
-CORRECT = "correct it in an editor, and open it."
+COMMAND = "use the command line: aggopt mask."
 
 
 def shorten(text: str) -> str:
     """Return the job of a proposal without its manual and without empty lists."""
-    sections = tomllib.loads(text)
-    kept = {
+    sections = {
         name: {key: value for key, value in section.items() if value not in ([], {})}
-        for name, section in sections.items()
+        for name, section in read_sections(text).items()
     }
-    return tomlkit.dumps({name: section for name, section in kept.items() if section})
-
-
-def parse(text: str) -> TOMLDocument:
-    """Return the sections of a job's text.
-
-    Raises
-    ------
-    JobError
-        It is not TOML; the message quotes nothing of it.
-    """
-    try:
-        return tomlkit.parse(text)
-    except TOMLKitError:
-        raise JobError(NO_TOML, fix=CORRECT) from None
+    return tomlkit.dumps({name: keys for name, keys in sections.items() if keys})
 
 
 def read_sections(text: str) -> dict[str, Any]:
@@ -54,147 +34,132 @@ def read_sections(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        raise JobError(NO_TOML, fix=CORRECT) from None
+        raise JobError(
+            "The job is no valid TOML.", fix="correct it in an editor, and open it."
+        ) from None
+
+
+def read_section(text: str, name: str) -> Mapping[str, Any]:
+    """Return a section of a job's text as plain values; empty if it is missing."""
+    section: Mapping[str, Any] = _get_table(read_sections(text), name)
+    return section
 
 
 def read_roles(text: str) -> dict[str, str]:
     """Return the role of each column that has one, by the column's name."""
-    roles: Any = read_sections(text).get("roles", {})
     return {
-        str(name): str(role)
-        for role, names in (roles.items() if isinstance(roles, dict) else ())
+        str(name): role
+        for role, names in read_section(text, "roles").items()
         if isinstance(names, list)
         for name in names
     }
 
 
-def read_section(text: str, name: str) -> dict[str, Any]:
-    """Return a section of a job's text as plain values; empty if it is missing."""
-    section = read_sections(text).get(name, {})
-    return section if isinstance(section, dict) else {}
+def _get_table(parent: Any, name: str) -> Any:
+    """Return a table in another; an empty one in place of anything else."""
+    table = parent.get(name)
+    return table if isinstance(table, Mapping) else {}
 
 
 def replace_roles(text: str, roles: Mapping[str, str]) -> str:
-    """Return the job with these roles, by the column's name; "" is undecided."""
-    document = parse(text)
-    section = _section(document, "roles")
-    lists: dict[str, list[str]] = {str(role): [] for role in section}
+    """Return the job with these roles, by the column's name; "" is undecided.
+
+    The types of columns that are no quasi-identifiers any more are removed.
+    """
+    before = read_roles(text)
+    lists: dict[str, list[str]] = {role: [] for role in read_section(text, "roles")}
     for name, role in roles.items():
         if role:
             lists.setdefault(role, []).append(name)
-    for role, names in lists.items():
-        before = section.get(role)
-        if names and (before is None or list(before) != names):
-            section[role] = names
-        elif not names and role in section:
-            del section[role]
-    masked = set(lists.get(QUASI_IDENTIFIER, ()))
-    attributes = document.get("attributes")
-    if attributes is not None:
-        for name in [name for name in attributes if name not in masked]:
-            del attributes[name]
-        if not attributes:
-            del document["attributes"]
-    return tomlkit.dumps(document)
+    text = replace_keys(
+        text, ["roles"], {role: names or None for role, names in lists.items()}
+    )
+    removed = {
+        name: None
+        for name, role in before.items()
+        if role == QUASI_IDENTIFIER != roles.get(name)
+    }
+    return replace_keys(text, ["attributes"], removed)
 
 
-def replace_keys(text: str, path: Iterable[str], keys: Mapping[str, Any]) -> str:
+def replace_keys(text: str, path: Sequence[str], keys: Mapping[str, Any]) -> str:
     r"""Return the job with keys of a section replaced; None removes a key.
 
     `path` are the names of the section and of those that it is in.  A section that has
-    no key left is removed.
+    no key left is removed.  All else stays, comments too.
 
     >>> replace_keys("", ["privacy"], {"k": 5})
     '[privacy]\nk = 5\n'
     """
-    document = parse(text)
-    at: Any = document
-    names = list(path)
-    if all(value is None for value in keys.values()) and not _has(document, names):
-        return text
-    parents: list[tuple[Any, str]] = []
-    for name in names:
-        parents.append((at, name))
-        at = _section(at, name)
+    try:
+        document: Any = tomlkit.parse(text)
+    except TOMLKitError:
+        read_sections(text)
+        raise
+    parents = [document]
+    for name in path:
+        parents.append(parents[-1].get(name) or tomlkit.table())
+        if not isinstance(parents[-1], Mapping):
+            raise JobError(f"[{name}] of the job is no section.", fix="correct it.")
+    section = parents[-1]
+    before = dict(section)
     for key, value in keys.items():
         if value is None:
-            at.pop(key, None)
-        elif at.get(key) != value:
-            at[key] = value
-    for parent, name in reversed(parents):
-        if not parent[name]:
-            del parent[name]
+            section.pop(key, None)
+        elif section.get(key) != value:
+            section[key] = value
+    if dict(section) == before:
+        return text
+    for parent, name, table in reversed(
+        list(zip(parents[:-1], path, parents[1:], strict=True))
+    ):
+        if not table:
+            parent.pop(name, None)
+        elif name not in parent:
+            parent[name] = table
     return tomlkit.dumps(document)
 
 
-def _has(document: Any, names: list[str]) -> bool:
-    at = document
-    for name in names:
-        if name not in at:
-            return False
-        at = at[name]
-    return True
+def place_files(text: str, find_path: Callable[[str], str]) -> str:
+    """Return the job with the path of each file of a tree, as a function finds it."""
+    treated = _get_table(read_section(text, "privacy"), "confidential")
+    for path, section in (
+        (["attributes"], read_section(text, "attributes")),
+        (["privacy", "confidential"], treated),
+    ):
+        for name in section:
+            tree = _get_table(section, name).get("tree")
+            if isinstance(tree, str):
+                text = replace_keys(text, [*path, name], {"tree": find_path(tree)})
+    return text
 
 
-def _section(parent: Any, name: str) -> Any:
-    """Return a table in another, which is added if it is missing."""
-    if name not in parent:
-        parent[name] = tomlkit.table(is_super_table=name == "attributes")
-    section = parent[name]
-    if not hasattr(section, "items"):
-        raise JobError(f"[{name}] of the job is no section.", fix="correct the job.")
-    return section
-
-
-def list_files(text: str) -> list[tuple[tuple[str, ...], str]]:
-    """Return the paths of files that a job names, each with the keys to it."""
-    sections = read_sections(text)
-    named: list[tuple[tuple[str, ...], str]] = []
-    attributes = sections.get("attributes", {})
-    for name, keys in attributes.items() if isinstance(attributes, dict) else ():
-        tree = keys.get("tree") if isinstance(keys, dict) else None
-        if isinstance(tree, str):
-            named.append((("attributes", name, "tree"), tree))
-    privacy = sections.get("privacy", {})
-    treated = privacy.get("confidential", {}) if isinstance(privacy, dict) else {}
-    for name, keys in treated.items() if isinstance(treated, dict) else ():
-        tree = keys.get("tree") if isinstance(keys, dict) else None
-        if isinstance(tree, str):
-            named.append((("privacy", "confidential", name, "tree"), tree))
-    return named
-
-
-def require_no_code(text: str) -> None:
-    """Refuse a job that names code of the user's, or files of earlier releases.
-
-    Raises
-    ------
-    JobError
-        The page runs no code that a job names.
-    """
+def find_refusal(text: str) -> JobError | None:
+    """Return why the page shows a job and does not run it; None if it runs it."""
     sections = read_sections(text)
     named = next(_iterate_code(sections), None)
     if named is not None:
-        raise JobError(
+        return JobError(
             f"The job names code: {named!r}. The page runs none.",
             fix="use the command line with --trust.",
         )
-    partition = sections.get("partition", {})
-    earlier = {"keep_groups", "earlier"} & set(partition)
+    earlier = {"keep_groups", "earlier"} & set(_get_table(sections, "partition"))
     if earlier:
-        raise JobError(
+        return JobError(
             f"The job keeps the groups of an earlier release ({min(earlier)}).",
-            fix="use the command line: aggopt mask.",
+            fix=COMMAND,
         )
-    if sections.get("engine", {}).get("name", "memory") != "memory":
-        raise JobError(
+    if _get_table(sections, "engine").get("name", "memory") != "memory":
+        return JobError(
             "The job names an engine, and the page masks one file in memory.",
-            fix="use the command line: aggopt mask.",
+            fix=COMMAND,
         )
+    return None
 
 
 def _iterate_code(value: Any) -> Iterator[str]:
-    if isinstance(value, str) and (value.endswith(CODE[0]) or CODE[1] in value):
+    """Yield the names of code in the values of a job: FILE.py, or FILE.py:NAME."""
+    if isinstance(value, str) and (value.endswith(".py") or ".py:" in value):
         yield value
     elif isinstance(value, Mapping):
         for name, entry in value.items():
@@ -205,22 +170,9 @@ def _iterate_code(value: Any) -> Iterator[str]:
             yield from _iterate_code(entry)
 
 
-def show_command(table: str, job: str, out: str, private: str, report: str) -> str:
-    """Return the command that makes a release without the page."""
-    words = ["aggopt", "mask", table, job, "--out", out]
-    words += ["--private", private] if private else []
-    words += ["--report", report] if report else []
-    return shlex.join(words)
-
-
 def write_private(path: Path, text: str) -> Path:
     """Write a file that only its owner can read, and return its path."""
     path.unlink(missing_ok=True)
     path.touch(mode=0o600, exist_ok=False)
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def format_json(value: Any) -> str:
-    """Return plain values as JSON on one line."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

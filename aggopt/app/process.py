@@ -6,12 +6,15 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
+MAIN = "from aggopt.app.worker import main; main()"
 GRACE = 0.6  # seconds that a cancelled task has to end by itself
 LONGEST = 2**26  # bytes of a message: the proposal of 2000 columns has some
-RUNNING = ("starting", "running")
+END_SEARCH = "end search"  # in place of a task
+SEARCHES = ("group", "repair")  # steps of masking that may end early
+STATUS = {"done": "done", "error": "failed", "cancelled": "cancelled", "died": "died"}
 
 
 @dataclass(frozen=True)
@@ -40,38 +43,36 @@ class Activity:
     fix: str = ""
     number: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
-        return dict(vars(self))
+    @property
+    def is_busy(self) -> bool:
+        """Whether a task runs, or the process starts."""
+        return self.status in ("running", "starting")
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it is a search with groups to keep, which may end now."""
+        return self.is_busy and self.task == "mask" and self.step in SEARCHES
 
 
-@dataclass(eq=False)
 class ComputingProcess:
     """One process that runs one task at a time; it is started again if it ends."""
 
-    activity: Activity = Activity("starting")
-    _process: Process | None = None
-    _result: asyncio.Future[dict[str, Any]] | None = None
-    _is_cancelled: bool = False
-    _is_naming: bool = False
-    _is_closed: bool = False
-    _is_ready: asyncio.Event = field(default_factory=asyncio.Event)
-    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.activity = Activity("starting")
+        self._process: Process | None = None
+        self._result: asyncio.Future[dict[str, Any]] | None = None
+        self._is_cancelled = self._is_naming = self._is_closed = self._is_ready = False
+        self._changed = asyncio.Condition()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def is_busy(self) -> bool:
         """Whether a task runs."""
         return self._result is not None
 
-    @property
-    def pid(self) -> int | None:
-        """Number of the process."""
-        return None if self._process is None else self._process.pid
-
     async def start(self) -> None:
         """Start the process, which imports all that it needs."""
-        self._is_ready.clear()
+        self._is_ready = False
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; {MAIN}"),
@@ -80,7 +81,7 @@ class ComputingProcess:
             start_new_session=True,  # Ctrl-C in the terminal is for the server
             limit=LONGEST,
         )
-        self._keep(self._watch(self._process))
+        self.keep(self._watch(self._process))
 
     async def run(self, task: str, **arguments: Any) -> dict[str, Any] | None:
         """Return the result of a task; None if it failed or was cancelled.
@@ -89,23 +90,17 @@ class ComputingProcess:
         """
         if self.is_busy or self._is_closed:
             return None
-        result = asyncio.get_running_loop().create_future()
-        self._result = result
-        self._is_cancelled = False
-        self._is_naming = False
-        await self._set(status="running", task=task, step="", share=0.0)
-        ready = asyncio.ensure_future(self._is_ready.wait())
-        await asyncio.wait([ready, result], return_when=asyncio.FIRST_COMPLETED)
-        ready.cancel()
-        if not result.done():
-            self._write({"task": task, **arguments})
-        try:
-            message: dict[str, Any] = await result
-        finally:
-            self._result = None
-        outcome = message["event"]
-        kept = {key: message.get(key, "") for key in ("problem", "fix")}
-        await self._set(status=STATUS[outcome], task=task, **kept)
+        self._result = asyncio.get_running_loop().create_future()
+        self._is_cancelled = self._is_naming = False
+        await self._set(status="running", task=task)
+        if self._process is None or self._process.returncode is not None:
+            await self.start()
+        self._write({"task": task, **arguments})
+        message: dict[str, Any] = await self._result
+        self._result = None
+        outcome = STATUS[message["event"]]
+        said = {key: message.get(key, "") for key in ("problem", "fix")}
+        await self._set(status=outcome, task=task, **said)
         return message["result"] if outcome == "done" else None
 
     async def cancel(self) -> None:
@@ -114,12 +109,17 @@ class ComputingProcess:
         if result is None or process is None or self._is_cancelled:
             return
         self._is_cancelled = True
-        if not self._is_ready.is_set():  # it imports: nothing began
-            self._finish({"event": "cancelled"})
-            return
         with suppress(ProcessLookupError, ValueError):
-            process.send_signal(signal.SIGINT)
-        self._keep(self._kill_later(result, process))
+            if self._is_ready:
+                process.send_signal(signal.SIGINT)
+                self.keep(self._kill_later(result, process))
+            else:  # it imports, and nothing began
+                process.kill()
+
+    def end_search(self) -> None:
+        """Let the search that runs end with its best groups so far."""
+        if self.activity.is_search:
+            self._write({"task": END_SEARCH})
 
     async def _kill_later(self, result: asyncio.Future[Any], process: Process) -> None:
         """Kill a process that does not heed; files that are being named come first."""
@@ -151,16 +151,17 @@ class ComputingProcess:
 
     async def announce(self) -> None:
         """Let all pages look again."""
-        await self._set(**{k: v for k, v in vars(self.activity).items()})
+        await self._set(**vars(self.activity))
 
-    def _keep(self, work: Any) -> None:
+    def keep(self, work: Any) -> None:
+        """Run a coroutine while the server goes on."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _set(self, **facts: Any) -> None:
-        facts["number"] = self.activity.number + 1
-        self.activity = Activity(**facts)
+        number = self.activity.number + 1
+        self.activity = Activity(**{**facts, "number": number})
         async with self._changed:
             self._changed.notify_all()
 
@@ -169,46 +170,32 @@ class ComputingProcess:
             with suppress(OSError):
                 self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
-    def _finish(self, message: dict[str, Any]) -> None:
+    def _finish(self, event: str, **facts: Any) -> None:
         if self._result is not None and not self._result.done():
-            self._result.set_result(message)
+            self._result.set_result({"event": event, **facts})
 
     async def _watch(self, process: Process) -> None:
         """Read the messages of a process until it ends; start another one then."""
-        if process.stdout is None:
-            return
-        while line := await process.stdout.readline():
+        while process.stdout and (line := await process.stdout.readline()):
             message = json.loads(line)
             match message["event"]:
                 case "ready":
-                    self._is_ready.set()
+                    self._is_ready = True
                     if not self.is_busy:
                         await self._set(status="idle")
                 case "progress":
-                    step, share = message["step"], message["share"]
+                    now = replace(self.activity, status="running")
                     await self._set(
-                        status="running",
-                        task=self.activity.task,
-                        step=step,
-                        share=share,
+                        **vars(now) | {k: message[k] for k in ("step", "share")}
                     )
                 case "naming":
                     self._is_naming = True
                 case _:
-                    self._finish(message)
+                    self._finish(**message)
         await process.wait()
-        if self._is_closed:
-            return
-        was_ready = self._is_ready.is_set()
-        self._finish({"event": "cancelled" if self._is_cancelled else "died"})
-        if was_ready:  # one that cannot import would end again and again
-            await self.start()
-
-
-MAIN = "from aggopt.app.worker import main; main()"
-STATUS = {
-    "done": "done",
-    "error": "failed",
-    "cancelled": "cancelled",
-    "died": "died",
-}
+        if not self._is_closed:
+            # one that cannot import would end again and again
+            starts = self._is_ready or self._is_cancelled
+            self._finish("cancelled" if self._is_cancelled else "died")
+            if starts:
+                await self.start()

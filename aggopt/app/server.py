@@ -1,10 +1,12 @@
 """The routes of the page: GET shows what holds, POST changes it and leads back."""
 
-import asyncio
 import base64
 import hashlib
+import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+import shlex
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -23,7 +25,7 @@ from starlette.routing import Route
 
 from aggopt.app import forms
 from aggopt.app.guard import POLICY, Guard, Keys
-from aggopt.app.job_text import format_json, read_roles, read_section, show_command
+from aggopt.app.job_text import read_roles, read_section
 from aggopt.app.rows import RowWindow
 from aggopt.app.session import PREVIEW, STEPS, WARNING, PageSession
 from aggopt.app.texts import LANGUAGES, Texts
@@ -33,7 +35,14 @@ HERE = Path(__file__).parent
 REPORT_STYLE = HERE.parent / "release" / "report" / "templates" / "style.css"
 BEAT = 2.0  # seconds between messages to a page if nothing changes
 SUFFIXES = (".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat", ".xpt")
+NONE = "'none'"
 FORM = "application/x-www-form-urlencoded"
+FILES = {
+    "app.css": (HERE / "static" / "app.css", "text/css"),
+    "app.js": (HERE / "static" / "app.js", "text/javascript"),
+    "report.css": (REPORT_STYLE, "text/css"),
+}
+Form = dict[str, str]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -42,9 +51,7 @@ class Page:
 
     def __init__(self, session: PageSession, quit_server: Callable[[], None]) -> None:
         self.session = session
-        self.quit_server = quit_server
         self.rows = RowWindow()
-        self._work: set[asyncio.Task[Any]] = set()
         self._pages = Environment(
             loader=FileSystemLoader(HERE / "pages"),
             autoescape=True,
@@ -52,41 +59,39 @@ class Page:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._changes: dict[str, Callable[[Form], Any]] = {
+            "table": self.open_table,
+            "open": self.open_job,
+            "roles": self.set_roles,
+            "risk": lambda form: self._begin("check", "risk"),
+            "protect": self.set_protection,
+            "compare": self.compute_map,
+            "use": self.use_point,
+            "release": self.write_release,
+            "undo": lambda form: session.history.undo(),
+            "redo": lambda form: session.history.redo(),
+            "stop": lambda form: session.process.end_search(),
+            "cancel": lambda form: session.process.cancel(),
+            "language": self.set_language,
+            "quit": lambda form: quit_server(),
+        }
 
     def list_routes(self) -> list[Route]:
         """Return the routes."""
-        shown = [Route(f"/{step}", self.show(step)) for step in STEPS]
-        submitted = {
-            "table": self.submit_table,
-            "roles": self.submit_roles,
-            "risk": self.submit_risk,
-            "protect": self.submit_protect,
-            "compare": self.submit_compare,
-            "release": self.submit_release,
-            "open": self.submit_open,
-            "undo": self.submit_undo,
-            "redo": self.submit_redo,
-            "cancel": self.submit_cancel,
-            "language": self.submit_language,
-            "use": self.submit_use,
-            "quit": self.submit_quit,
+        shown: dict[str, Handler] = {
+            "": self.show_first,
+            **{step: partial(self.show, step) for step in (*STEPS, "quit")},
+            "events": self.stream_events,
+            "job.toml": self.download_job,
+            "report": partial(self.show_private, "report.html"),
+            "choices": partial(self.show_private, "choices.html"),
+            **{name: partial(self.send_file, name) for name in FILES},
         }
         return [
-            Route("/", self.show_first),
-            *shown,
-            Route("/quit", self.show("quit")),
-            Route("/events", self.stream_events),
-            Route("/job.toml", self.download_job),
-            Route("/report", self.show_private("report.html")),
-            Route("/choices", self.show_private("choices.html")),
-            Route("/app.css", self.send_file(HERE / "static" / "app.css", "text/css")),
-            Route("/report.css", self.send_file(REPORT_STYLE, "text/css")),
-            Route(
-                "/app.js", self.send_file(HERE / "static" / "app.js", "text/javascript")
-            ),
+            *(Route(f"/{name}", handler) for name, handler in shown.items()),
             *(
-                Route(f"/{name}", self.read_form(handler), methods=["POST"])
-                for name, handler in submitted.items()
+                Route(f"/{name}", partial(self.change, name), methods=["POST"])
+                for name in self._changes
             ),
         ]
 
@@ -96,21 +101,17 @@ class Page:
         """Lead to the first screen, or to the second if a table is open."""
         return _go_to("table" if self.session.table is None else "roles")
 
-    def show(self, step: str) -> Handler:
-        """Return the handler that shows a screen."""
-
-        async def show_step(request: Request) -> Response:
-            session = self.session
-            if step not in ("table", "quit") and session.table is None:
-                return _go_to("table")
-            facts: dict[str, Any] = {"window": None, "files": [], "jobs": []}
-            if step == "table":
-                facts["files"] = session.start.list_files(SUFFIXES)
-                facts["jobs"] = session.start.list_files((".toml", ".manifest.json"))
-                facts["window"] = await self._read_window(request)
-            return self.render(step, **facts)
-
-        return show_step
+    async def show(self, step: str, request: Request) -> Response:
+        """Show a screen."""
+        session = self.session
+        if step not in ("table", "quit") and session.table is None:
+            return _go_to("table")
+        facts: dict[str, Any] = {}
+        if step == "table":
+            facts["files"] = session.start.list_files(SUFFIXES)
+            facts["jobs"] = session.start.list_files((".toml", ".manifest.json"))
+            facts["window"] = await self._read_window(request)
+        return self.render(step, **facts)
 
     async def _read_window(self, request: Request) -> dict[str, Any] | None:
         """Return the rows that a request names; None without a table."""
@@ -120,7 +121,7 @@ class Page:
         written = request.query_params.get("row", "1")
         first = int(written) - 1 if written.isdecimal() and len(written) < 12 else 0
         path = session.start.find_file(session.table["table"])
-        text_format = read_section(session.table["job"], "input")
+        text_format = dict(read_section(session.table["job"], "input"))
         try:
             return await self.rows.read(path, text_format, first)
         except AggoptError:
@@ -131,36 +132,23 @@ class Page:
         session = self.session
         problem, fix = session.message
         session.message = ("", "")
-        activity = session.process.activity
         job = session.job
-        table = "" if session.table is None else session.table["table"]
-        stem, suffix = Path(table).stem, Path(table).suffix
+        names = _name_files("" if session.table is None else session.table["table"])
         page = self._pages.get_template(f"{step}.html").render(
             t=Texts(session.language),
             languages=LANGUAGES,
             step=step,
             steps=STEPS,
             session=session,
-            activity=activity,
+            activity=session.process.activity,
             problem=problem,
             fix=fix,
             roles=read_roles(job),
-            read_section=lambda name: read_section(job, name),
+            read_section=partial(read_section, job),
             forms=forms,
             preview=PREVIEW,
-            names={
-                "out": f"{stem}.masked{suffix}",
-                "keys": f"{stem}.private",
-                "report": f"{stem}.report.html",
-                "job": f"{stem}.job.toml",
-            },
-            command=show_command(
-                table,
-                f"{stem}.job.toml",
-                f"{stem}.masked{suffix}",
-                f"{stem}.private",
-                f"{stem}.report.html",
-            ),
+            names=names,
+            command=_write_command(names),
             **facts,
         )
         return HTMLResponse(page)
@@ -177,11 +165,13 @@ class Page:
                     activity = await session.process.wait_for_change(number, BEAT)
                     number = activity.number
                     left = session.seconds_left
-                    facts = activity.to_dict() | {
+                    facts = vars(activity) | {
+                        "says": Texts(session.language).describe(activity),
+                        "search": activity.is_search,
                         "pages": session.pages,
                         "ends": round(left / 60) if left < WARNING else None,
                     }
-                    yield f"data: {format_json(facts)}\n\n"
+                    yield f"data: {json.dumps(facts)}\n\n"
             finally:
                 session.pages -= 1
 
@@ -194,80 +184,72 @@ class Page:
             self.session.job, media_type="application/toml", headers=disposition
         )
 
-    def show_private(self, name: str) -> Handler:
-        """Return the handler of a whole page that a task wrote, with its own policy."""
+    async def show_private(self, name: str, request: Request) -> Response:
+        """Show a whole page that a task wrote, with a policy of its own."""
+        try:
+            text = (self.session.private / name).read_text("utf-8")
+        except OSError:
+            return PlainTextResponse("There is no such page yet.", 404)
+        policy = {"content-security-policy": _allow_inline(text)}
+        return HTMLResponse(text, headers=policy)
 
-        async def show_page(request: Request) -> Response:
-            try:
-                text = (self.session.private / name).read_text("utf-8")
-            except OSError:
-                return PlainTextResponse("There is no such page yet.", 404)
-            return HTMLResponse(
-                text, headers={"content-security-policy": _allow_inline(text)}
-            )
-
-        return show_page
-
-    def send_file(self, path: Path, kind: str) -> Handler:
-        """Return the handler of a file of the package."""
-
-        async def send_text(request: Request) -> Response:
-            return Response(path.read_bytes(), media_type=kind)
-
-        return send_text
+    async def send_file(self, name: str, request: Request) -> Response:
+        """Send a file of the package."""
+        path, kind = FILES[name]
+        return Response(path.read_bytes(), media_type=kind)
 
     # what POST changes
 
-    def read_form(self, handler: Callable[[dict[str, str]], Awaitable[str]]) -> Handler:
-        """Return a handler that reads a form, and leads to the screen it names."""
+    async def change(self, name: str, request: Request) -> Response:
+        """Change what a form says, and lead to a screen: that of the form, or another.
 
-        async def answer(request: Request) -> Response:
-            kind = request.headers.get("content-type", FORM).partition(";")[0]
-            if kind != FORM:
-                return PlainTextResponse("A form is expected.", 415)
-            fields = dict(_parse_form(await request.body()))
-            try:
-                step = await handler(fields)
-            except AggoptError as error:
-                self.session.message = (error.problem, error.fix)
-                step = fields.get("screen", "table")
-            if step == "":
-                return self.render("ended", window=None, files=[], jobs=[])
-            return _go_to(step if step in STEPS else "table")
+        An error leads to the screen of the form, which shows it.
+        """
+        if request.headers.get("content-type", FORM).partition(";")[0] != FORM:
+            return PlainTextResponse("A form is expected.", 415)
+        form = _read_form(await request.body())
+        step = form.get("screen", "")
+        try:
+            changed = self._changes[name](form)
+            if isinstance(changed, Coroutine):
+                changed = await changed
+            step = changed or step
+        except AggoptError as error:
+            self.session.message = (error.problem, error.fix)
+        if name == "quit":
+            return self.render("ended")
+        return _go_to(step if step in STEPS else "table")
 
-        return answer
+    def _begin(self, task: str, step: str, **arguments: Any) -> str:
+        """Run a task while the page goes on at a step."""
+        self.session.process.keep(self.session.run(task, **arguments))
+        return step
 
-    def _start(self, work: Any) -> None:
-        """Run a task while the page goes on."""
-        task = asyncio.ensure_future(work)
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
-
-    async def submit_table(self, form: dict[str, str]) -> str:
+    def open_table(self, form: Form) -> None:
         """Open a table."""
-        separator = {"": None, "tab": "\t"}.get(
-            form.get("separator", ""), form.get("separator")
+        session = self.session
+        separator = form.get("separator")
+        session.start.find_file(form.get("table", ""))
+        session.process.keep(
+            session.open_table(
+                form["table"],
+                separator="\t" if separator == "tab" else separator or None,
+                decimal=form.get("decimal") or None,
+                encoding=form.get("encoding") or "utf-8",
+            )
         )
-        self.session.start.find_file(form.get("table", ""))
-        opened = self.session.open_table(
-            form.get("table", ""),
-            separator,
-            form.get("decimal") or None,
-            form.get("encoding") or "utf-8",
-        )
-        self._start(opened)
-        return "table"
 
-    async def submit_open(self, form: dict[str, str]) -> str:
+    def open_job(self, form: Form) -> str | None:
         """Open a job or a manifest."""
-        if self.session.table is None:
-            return "table"
-        self.session.start.find_file(form.get("job", ""))
-        self._start(self.session.open_job(form.get("job", "")))
+        session = self.session
+        session.start.find_file(form.get("job", ""))
+        if session.table is None:
+            return None
+        session.process.keep(session.open_job(form["job"]))
         return "roles"
 
-    async def submit_roles(self, form: dict[str, str]) -> str:
-        """Set roles and types; compute the risk if no question is open."""
+    def set_roles(self, form: Form) -> str:
+        """Set roles and types; measure the risk if no question is open."""
         session = self.session
         if session.table is None:
             return "table"
@@ -280,111 +262,85 @@ class Page:
             names = ", ".join(column["name"] for column in session.undecided)
             session.message = (texts("questions left", names=names), "")
             return "roles"
-        return await self.submit_risk(form)
+        return self._begin("check", "risk")
 
-    async def submit_risk(self, form: dict[str, str]) -> str:
-        """Check the job, and measure the risk before masking."""
-        if self.session.find_result("check") is None:
-            self._start(self.session.run("check"))
-        return "risk"
-
-    async def submit_protect(self, form: dict[str, str]) -> str:
+    def set_protection(self, form: Form) -> str:
         """Set the protection, and mask; or add the release to the comparison."""
         session = self.session
         if form.get("next") == "compare":
             session.add_to_comparison()
             return "compare"
         session.history.set(forms.apply_protection(session.job, form))
-        task = "preview" if form.get("next") == "preview" else "mask"
-        self._start(session.run(task))
-        return "protect"
+        is_preview = form.get("next") == "preview"
+        return self._begin("preview" if is_preview else "mask", "protect")
 
-    async def submit_compare(self, form: dict[str, str]) -> str:
+    def compute_map(self, form: Form) -> str:
         """Mask with each k and method, to compare."""
-        self._start(self.session.run("choose", **forms.read_choice(form)))
-        return "compare"
+        return self._begin("choose", "compare", **forms.read_choice(form))
 
-    async def submit_use(self, form: dict[str, str]) -> str:
+    def use_point(self, form: Form) -> str:
         """Set k and method of a point, or the job of a compared release."""
         session = self.session
-        if form.get("compared", "").isdecimal():
-            place = int(form["compared"])
-            if place < len(session.compared):
-                session.history.set(session.compared[place]["job"])
+        place = form.get("compared", "")
+        if place.isdecimal() and int(place) < len(session.compared):
+            session.history.set(session.compared[int(place)]["job"])
             return "protect"
-        keys = {n: value for n, value in form.items() if n in ("k", "method")}
-        section = read_section(session.job, "privacy")
-        kept = {n: str(v) for n, v in section.items() if n in ("l", "t", "repair")}
-        session.history.set(forms.apply_protection(session.job, {**kept, **keys}))
-        self._start(session.run("mask"))
-        return "protect"
+        session.history.set(forms.apply_protection(session.job, form))
+        return self._begin("mask", "protect")
 
-    async def submit_release(self, form: dict[str, str]) -> str:
+    def write_release(self, form: Form) -> str:
         """Write the release."""
-        start = self.session.start
-        start.find_new(form.get("out", ""))
-        self._start(
-            self.session.run(
-                "write",
-                out=form.get("out", ""),
-                keys=form.get("keys", "") or ".",
-                report=form.get("report", ""),
-                saved=form.get("saved", ""),
-            )
-        )
-        return "release"
+        names = {name: form.get(name, "") for name in ("out", "report", "saved")}
+        self.session.start.find_new(names["out"])
+        return self._begin("write", "release", keys=form.get("keys") or ".", **names)
 
-    async def submit_undo(self, form: dict[str, str]) -> str:
-        """Return to the job before."""
-        self.session.history.undo()
-        return form.get("screen", "table")
-
-    async def submit_redo(self, form: dict[str, str]) -> str:
-        """Return to the job that was undone."""
-        self.session.history.redo()
-        return form.get("screen", "table")
-
-    async def submit_cancel(self, form: dict[str, str]) -> str:
-        """End the task that runs."""
-        await self.session.process.cancel()
-        return form.get("screen", "table")
-
-    async def submit_language(self, form: dict[str, str]) -> str:
+    def set_language(self, form: Form) -> None:
         """Set the language."""
         if form.get("language") in LANGUAGES:
             self.session.language = form["language"]
-        return form.get("screen", "table")
-
-    async def submit_quit(self, form: dict[str, str]) -> str:
-        """End the page: its private files are removed."""
-        self.quit_server()
-        return ""
 
 
-def _parse_form(body: bytes) -> list[tuple[str, str]]:
+def _read_form(body: bytes) -> Form:
     """Return the fields of a form; what is no form has none."""
     try:
-        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20_000)
+        fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20_000)
     except ValueError:
-        return []
+        return {}
+    return dict(fields)
 
 
 def _go_to(step: str) -> RedirectResponse:
     return RedirectResponse(f"/{step}", 303)
 
 
+def _name_files(table: str) -> dict[str, str]:
+    """Return the proposed names of the files of a release, by purpose."""
+    path = Path(table)
+    stem = path.stem
+    return {
+        "table": table,
+        "saved": f"{stem}.job.toml",
+        "out": f"{stem}.masked{path.suffix}",
+        "keys": f"{stem}.private",
+        "report": f"{stem}.report.html",
+    }
+
+
+def _write_command(names: dict[str, str]) -> str:
+    """Return the command that makes a release without the page."""
+    words = ["aggopt", "mask", names["table"], names["saved"], "--out", names["out"]]
+    return shlex.join([*words, "--private", names["keys"], "--report", names["report"]])
+
+
 def _allow_inline(page: str) -> str:
     """Return the policy of a whole page: only its own style and script, by hash."""
-    allowed = {"style": "'self'", "script": "'self'"}
-    for name in allowed:
+    policy = POLICY
+    for name in ("style", "script"):
         texts = re.findall(rf"<{name}>(.*?)</{name}>", page, re.DOTALL)
         digests = [hashlib.sha256(text.encode()).digest() for text in texts]
-        allowed[name] = (
-            " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
-            or "'none'"
-        )
-    policy = POLICY.replace("script-src 'self'", f"script-src {allowed['script']}")
-    return policy.replace("style-src 'self'", f"style-src {allowed['style']}")
+        allowed = " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
+        policy = policy.replace(f"{name}-src 'self'", f"{name}-src {allowed or NONE}")
+    return policy
 
 
 def make_application(

@@ -19,6 +19,12 @@ WARNING = 300.0  # seconds before that in which it says so
 PREVIEW = 2000  # records of a preview: masked in two seconds
 SIDE_BY_SIDE = 4  # releases that are compared
 STEPS = ("table", "roles", "risk", "protect", "compare", "release")
+RESULTS = {  # the tasks that complete a step
+    "risk": ("check",),
+    "protect": ("mask",),
+    "compare": ("choose", "compare"),
+    "release": ("write",),
+}
 
 
 @dataclass
@@ -88,14 +94,13 @@ class PageSession:
     history: History = field(default_factory=History)
     results: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     compared: list[dict[str, Any]] = field(default_factory=list)
-    written: dict[str, Any] | None = None
     message: tuple[str, str] = ("", "")
     refused: str = ""
     pages: int = 0
     requested: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.requested = self.clock()
+        self.note_request()
 
     @classmethod
     def begin(
@@ -129,22 +134,15 @@ class PageSession:
     @property
     def undecided(self) -> list[dict[str, Any]]:
         """The columns of the table that have no role."""
-        if self.table is None:
-            return []
         roles = read_roles(self.job)
-        return [c for c in self.table["columns"] if c["name"] not in roles]
+        columns = [] if self.table is None else self.table["columns"]
+        return [column for column in columns if column["name"] not in roles]
 
     def is_done(self, step: str) -> bool:
         """Return whether a step has its result for the job that holds now."""
-        match step:
-            case "table":
-                return self.table is not None
-            case "roles":
-                return self.table is not None and not self.undecided
-            case "compare":
-                return bool(self.compared) or self.find_result("choose") is not None
-        tasks = {"risk": "check", "protect": "mask", "release": "write"}
-        return self.find_result(tasks[step]) is not None
+        if step in ("table", "roles"):
+            return self.table is not None and (step == "table" or not self.undecided)
+        return any(self.find_result(task) for task in RESULTS[step])
 
     @property
     def is_changed(self) -> bool:
@@ -161,10 +159,10 @@ class PageSession:
         """Return the result of a task for the job that holds now; None without."""
         return self.results.get((task, self.job))
 
-    async def run(self, task: str, **arguments: Any) -> dict[str, Any] | None:
+    async def run(self, task: str, **arguments: Any) -> None:
         """Run a task on the table and the job, and keep its result."""
         if self.table is None:
-            return None
+            return
         job = self.job
         result = await self.process.run(
             task,
@@ -178,46 +176,33 @@ class PageSession:
         if result is not None:
             self.results[task, job] = result
             if task == "write":
-                self.written = result
                 self.results["mask", job] = result
             await self.process.announce()
-        return result
 
-    async def open_table(
-        self, name: str, separator: str | None, decimal: str | None, encoding: str
-    ) -> bool:
+    async def open_table(self, name: str, **text_format: Any) -> bool:
         """Open a table and propose its job; return whether it was read."""
         result = await self.process.run(
-            "open",
-            folder=str(self.start.path),
-            table=name,
-            separator=separator,
-            decimal=decimal,
-            encoding=encoding,
+            "open", folder=str(self.start.path), table=name, **text_format
         )
-        if result is None:
-            return False
-        self.table = result
-        self.history = History()
-        self.history.set(result["job"])
-        self.results.clear()
-        self.compared.clear()
-        self.written = None
-        self.refused = ""
-        await self.process.announce()
-        return True
+        if result is not None:
+            self.table = result
+            self.history = History()
+            self.results.clear()
+            self.compared.clear()
+            await self._set_job(result["job"], "")
+        return result is not None
 
-    async def open_job(self, name: str) -> bool:
-        """Open a job or a manifest in place of the job; return whether it was read."""
-        result = await self.process.run(
-            "read job", folder=str(self.start.path), name=name
-        )
-        if result is None:
-            return False
-        self.history.set(result["job"])
-        self.refused = result["code"]
+    async def open_job(self, name: str) -> None:
+        """Open a job or a manifest in place of the job."""
+        folder = str(self.start.path)
+        result = await self.process.run("read job", folder=folder, name=name)
+        if result is not None:
+            await self._set_job(result["job"], result["code"])
+
+    async def _set_job(self, text: str, refused: str) -> None:
+        self.history.set(text)
+        self.refused = refused
         await self.process.announce()
-        return True
 
     def add_to_comparison(self) -> None:
         """Keep the release of this job to compare it; the oldest leaves."""
@@ -225,3 +210,4 @@ class PageSession:
         if result is not None:
             others = [each for each in self.compared if each["job"] != self.job]
             self.compared = [*others, {**result, "job": self.job}][-SIDE_BY_SIDE:]
+            self.results["compare", self.job] = result

@@ -160,7 +160,9 @@ async def _serve(
 
 async def _open_first(session: PageSession, table: str | None, job: str | None) -> None:
     """Open the table and the job of the command line."""
-    is_open = table is not None and await session.open_table(table, None, None, "utf-8")
+    is_open = table is not None and await session.open_table(
+        table, separator=None, decimal=None, encoding="utf-8"
+    )
     if is_open and job is not None:
         await session.open_job(job)
 

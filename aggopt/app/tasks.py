@@ -3,7 +3,6 @@
 A result is plain values: names of columns, counts and sentences, no entry of a record.
 """
 
-import hashlib
 import json
 import shlex
 from collections.abc import Callable
@@ -12,9 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from aggopt.app.job_text import (
-    list_files,
-    parse,
-    require_no_code,
+    find_refusal,
+    place_files,
     shorten,
     write_private,
 )
@@ -23,25 +21,30 @@ from aggopt.app.session import PREVIEW
 from aggopt.command.cli import explain_error as explain_error
 from aggopt.errors import JobError, TableError
 
+RUN = 20  # records in a row of a preview: members of a household stay together
+SETS = 20  # combinations that the screen lists, the most revealing first
+
 
 class TaskReporter(Protocol):
     """The part of the computing process that a task uses."""
+
+    has_ended_search: bool
 
     def report_progress(self, step: str, share: float) -> None: ...  # noqa: D102
     def begin_naming(self) -> None: ...  # noqa: D102
 
 
-@dataclass
+@dataclass(frozen=True)
 class LastRelease:
     """The release that was computed last, which is written without another run."""
 
-    job: str = ""
-    state: FileState | None = None
-    release: Any = None
+    job: str
+    state: FileState
+    release: Any
+    is_cut: bool  # its search was ended by a request
 
 
-_last = LastRelease()
-RUN = 20  # records in a row of a preview: members of a household stay together
+_last: LastRelease | None = None
 
 
 def warm_up() -> None:
@@ -59,11 +62,35 @@ def warm_up() -> None:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The table and the job of a task."""
+    """The table and the job of a task, and the folders of the page."""
 
+    start: StartFolder
+    private: Path
     table: Path
     state: FileState
+    text: str
     job: Path
+
+    @classmethod
+    def read(
+        cls, folder: str, private: str, table: str, state: list[int], job: str
+    ) -> "Inputs":
+        """Return the inputs of a task, with the job in a private file.
+
+        Paths in the job are seen from the start folder, and lead nowhere else.
+        """
+        start = StartFolder(Path(folder))
+        refusal = find_refusal(job)
+        if refusal is not None:
+            raise refusal
+        text = place_files(job, lambda name: str(start.find_file(name)))
+        path = write_private(Path(private) / "job.toml", text)
+        inputs = cls(
+            *(start, Path(private), start.find_file(table), FileState(*state)),
+            *(job, path),
+        )
+        inputs.require_unchanged()
+        return inputs
 
     def require_unchanged(self) -> None:
         """Refuse a table that is another file than the one that was opened."""
@@ -77,26 +104,22 @@ class Inputs:
                 fix="open it again on the first screen.",
             )
 
+    def mask(self, worker: TaskReporter, *, is_kept: bool) -> LastRelease:
+        """Return the release of the table: with `is_kept` the last one, if it is it."""
+        global _last
+        from aggopt.job import Job
+        from aggopt.pipeline.mask import mask
 
-def _read_inputs(
-    folder: str, private: str, table: str, state: list[int], job: str
-) -> Inputs:
-    """Return the inputs of a task, with the job in a private file.
-
-    Paths in the job are seen from the start folder, and lead nowhere else.
-    """
-    start = StartFolder(Path(folder))
-    require_no_code(job)
-    document: Any = parse(job)
-    for keys, name in list_files(job):
-        at = document
-        for key in keys[:-1]:
-            at = at[key]
-        at[keys[-1]] = str(start.find_file(name))
-    path = write_private(Path(private) / "job.toml", document.as_string())
-    inputs = Inputs(start.find_file(table), FileState(*state), path)
-    inputs.require_unchanged()
-    return inputs
+        kept = _last
+        _last = None
+        if is_kept and kept and (kept.job, kept.state) == (self.text, self.state):
+            _last = kept
+            return kept
+        job = Job.read(self.job)
+        release = mask(self.table, job, progress=worker.report_progress, trust=())
+        self.require_unchanged()
+        _last = LastRelease(self.text, self.state, release, worker.has_ended_search)
+        return _last
 
 
 def open_table(
@@ -110,51 +133,34 @@ def open_table(
 ) -> dict[str, Any]:
     """Return the proposal for a table: its job, and each column with its reason."""
     from aggopt.command.draft import propose_job
-    from aggopt.command.proposal import describe_proposal
 
     path = StartFolder(Path(folder)).find_file(table)
     state = FileState.of(path)
     worker.report_progress("read", 0.0)
     draft = propose_job(path, Path("job.toml"), separator, decimal, encoding)
-    _last.release = None
-    open_questions = {obstacle.column: obstacle for obstacle in draft.undecided}
-    columns = []
-    for proposal in draft.proposed:
-        look = proposal.look
-        question = open_questions.get(look.name)
-        columns.append(
-            {
-                "name": look.name,
-                "label": look.label,
-                "holds": str(look),
-                "role": "" if question else proposal.role or "",
-                "reason": proposal.reason,
-                "description": describe_proposal(proposal),
-                "problem": question.problem if question else "",
-                "fix": question.fix if question else "",
-            }
+    questions = {obstacle.column: asdict(obstacle) for obstacle in draft.undecided}
+    nothing = {"problem": "", "fix": ""}
+    columns = [
+        {
+            **column,
+            **questions.get(column["name"], nothing),
+            "label": proposal.look.label,
+            "holds": str(proposal.look),
+        }
+        for column, proposal in zip(
+            draft.to_dict()["columns"], draft.proposed, strict=True
         )
-    general = [
-        {"problem": obstacle.problem, "fix": obstacle.fix}
-        for obstacle in draft.undecided
-        if obstacle.column is None
     ]
+    looked = draft.proposed[0].look.records if draft.proposed else 0
     return {
         "table": table,
         "state": list(asdict(state).values()),
-        "records": _count_records(draft.sample, draft.proposed),
+        "records": int(draft.sample.split()[1]) if draft.sample else looked,
         "sample": draft.sample,
         "columns": columns,
-        "general": general,
+        "general": questions.get(None),
         "job": shorten(draft.text),
     }
-
-
-def _count_records(sample: str, proposed: Any) -> int:
-    """Return the number of records of the table."""
-    if sample:
-        return int(sample.split()[1])
-    return proposed[0].look.records if proposed else 0
 
 
 def check_job(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
@@ -163,46 +169,27 @@ def check_job(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
     from aggopt.job import Job
     from aggopt.pipeline.review.original_risk import measure_original_risk
 
-    read = _read_inputs(**inputs)
+    read = Inputs.read(**inputs)
     worker.report_progress("check", 0.0)
     checked = check_table(read.table, read.job)
-    result: dict[str, Any] = {
-        "records": checked.records,
-        "obstacles": [asdict(obstacle) for obstacle in checked.obstacles],
-        "notes": list(checked.notes),
-        "risk": None,
-    }
+    result = {**checked.to_dict(), "risk": None}
     if not checked.obstacles:
         worker.report_progress("risk", 0.0)
         risk = measure_original_risk(read.table, Job.read(read.job))
         measured = risk.to_dict()
-        whole = measured["whole"]
         result["risk"] = {
             **measured,
             "rarity": risk.whole.rarity(risk.k),
             "sets": measured["sets"][:SETS],
-            "unique": whole["unique"],
-            "total": whole["total"],
         }
     read.require_unchanged()
     return result
 
 
-SETS = 20  # combinations that the screen lists, the most revealing first
-
-
 def mask_table(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
     """Return the figures of a release, which is kept to be written."""
-    from aggopt.job import Job
-    from aggopt.pipeline.mask import mask
-
-    read = _read_inputs(**inputs)
-    _last.release = None
-    loaded_job = Job.read(read.job)
-    release = mask(read.table, loaded_job, progress=worker.report_progress, trust=())
-    read.require_unchanged()
-    _last.job, _last.state, _last.release = inputs["job"], read.state, release
-    return _describe_release(release, Path(inputs["private"]))
+    read = Inputs.read(**inputs)
+    return _describe_release(read.mask(worker, is_kept=False), read)
 
 
 def preview_release(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
@@ -213,7 +200,7 @@ def preview_release(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
     from aggopt.job import Job
     from aggopt.pipeline.mask import mask
 
-    read = _read_inputs(**inputs)
+    read = Inputs.read(**inputs)
     job = Job.read(read.job)
     worker.report_progress("read", 0.0)
     table = read_file(read.table, job.roles, job.input, job.attributes)
@@ -221,32 +208,45 @@ def preview_release(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
     rows = np.unique(np.add.outer(runs, np.arange(RUN)))
     sample = table.take(rows[rows < len(table)])
     release = mask(sample, job, progress=worker.report_progress, trust=())
-    described = _describe_release(release, Path(inputs["private"]))
+    of_sample = LastRelease(read.text, read.state, release, worker.has_ended_search)
+    described = _describe_release(of_sample, read)
     return {**described, "cards": described["cards"][:-1], "of": len(table)}
 
 
-def _describe_release(release: Any, private: Path) -> dict[str, Any]:
-    """Return the head of the report of a release; write its private report."""
+def _describe_release(last: LastRelease, read: Inputs) -> dict[str, Any]:
+    """Return the head of the report of a release, and the distribution of each column.
+
+    The private report is written for the page to show.
+    """
     from aggopt.release.report.release_report import collect_facts, render_report
     from aggopt.release.report.sections.headline import make_headline
+    from aggopt.release.report.sections.usefulness import draw_distribution
 
+    release = last.release
     facts = collect_facts(release, "Release", private=True)
-    write_private(private / "report.html", render_report(facts))
-    head = make_headline(facts)
-    measures = release.measures
+    write_private(read.private / "report.html", render_report(facts))
     loss = facts.information_loss
-    method = release.job.partition.method
+    drawn = {
+        name: _to_plain(draw_distribution(name, facts.original, facts.released))
+        for name in release.job.roles.quasi_identifier
+    }
+    open_ends = [c.status.is_open or not c.status.usable for c in facts.groups.values()]
     return {
-        **asdict(head),
+        **asdict(make_headline(facts)),
         "notes": list(release.notes),
         "k": release.audit.k,
-        "method": method,
+        "method": release.job.partition.method,
         "records": release.audit.records,
         "il": None if loss is None else loss.overall,
-        "highest_risk": 1 / release.audit.smallest,
         "average_risk": release.audit.whole.average_risk,
-        "linked": None if measures is None else measures.to_dict().get("linkage"),
+        "is_cut": last.is_cut and any(open_ends),
+        "drawn": drawn,
     }
+
+
+def _to_plain(figure: Any) -> dict[str, Any] | None:
+    """Return a chart with its caption and its table as plain values."""
+    return None if figure is None else asdict(figure)
 
 
 def choose_release(
@@ -257,11 +257,11 @@ def choose_release(
     at_most: float,
     **inputs: Any,
 ) -> dict[str, Any]:
-    """Return the points of a choice over k and methods; write its page."""
+    """Return the points of a choice over k and methods, and their map; write a page."""
     from aggopt.experiments.choose import choose
     from aggopt.job import Job
 
-    read = _read_inputs(**inputs)
+    read = Inputs.read(**inputs)
     choices = choose(
         read.table,
         Job.read(read.job),
@@ -271,30 +271,24 @@ def choose_release(
         progress=worker.report_progress,
     )
     read.require_unchanged()
-    private = Path(inputs["private"])
-    page = write_private(private / "choices.html", "")
-    choices.page_writer()(page)
+    choices.page_writer()(write_private(read.private / "choices.html", ""))
     best = choices.recommended()
-    points = []
-    for point, row in zip(choices.points, choices.rows, strict=True):
-        settings = {name: point.asked[name] for name in point.asked}
-        message = None if point.error is None else str(point.message)
-        points.append(
+    return {
+        "points": [
             {
                 "number": point.number,
-                "settings": {name: str(value) for name, value in settings.items()},
+                "settings": {name: str(value) for name, value in point.asked.items()},
                 "name": point.called,
                 "holds": point.holds,
-                "message": message,
+                "message": None if point.error is None else str(point.message),
                 "il": row["il"],
                 "linkage": row["linkage"],
-                "front": row["front"],
                 "k": point.job.privacy.k,
                 "method": point.job.partition.method,
             }
-        )
-    return {
-        "points": points,
+            for point, row in zip(choices.points, choices.rows, strict=True)
+        ],
+        "map": _to_plain(choices.draw_map()),
         "recommended": None if best is None else best.number,
         "recommendation": choices.recommendation(),
         "verdict": choices.verdict,
@@ -308,42 +302,25 @@ def write_release(
 
     The release that was computed last is written if the job and the table are the same.
     """
-    from aggopt.job import Job
-    from aggopt.pipeline.mask import mask
-    from aggopt.release.files.output_paths import ReleaseFiles
-    from aggopt.release.files.staging import Staging, check_places
+    from aggopt.release.files.staging import Staging, check_places, compute_sha256
     from aggopt.release.files.type_support import require_unchanged_types
 
-    read = _read_inputs(**inputs)
-    start = StartFolder(Path(inputs["folder"]))
-    table = start.find_new(out)
-    folder = start.find_folder(keys)
+    read = Inputs.read(**inputs)
+    start = read.start
+    table, job_file = start.find_new(out), start.find_new(saved)
     page = start.find_new(report) if report else None
-    job_file = start.find_new(saved)
-    job = Job.read(read.job)
-    places = ReleaseFiles.of_table(table, folder, page)
-    roles = job.released_roles
-    places.check(
-        overwrite=False,
-        inputs=(read.table, job_file),
-        names=(*roles.published, *roles.unit),
-    )
     check_places(job_file, overwrite=False, inputs=(read.table,))
+    last = read.mask(worker, is_kept=True)
+    job = last.release.job
     require_unchanged_types(table, read.table, job.roles.as_they_are, job.input)
-    is_kept = (_last.job, _last.state) == (inputs["job"], read.state)
-    release = _last.release if is_kept else None
-    if release is None:
-        release = mask(read.table, job, progress=worker.report_progress, trust=())
-        _last.job, _last.state, _last.release = inputs["job"], read.state, release
+    folder = start.find_folder(keys)
     worker.report_progress("write", 0.0)
     read.require_unchanged()
     with (
         Staging() as staging,
-        release.staged(table, private=folder, report=page) as commit,
+        last.release.staged(table, private=folder, report=page) as commit,
     ):
-        staging.write(
-            job_file, lambda to: to.write_text(inputs["job"], encoding="utf-8")
-        )
+        staging.write(job_file, lambda to: to.write_text(read.text, encoding="utf-8"))
         worker.begin_naming()
         files = commit()
         staging.commit(job_file, public=job_file, overwrite=False)
@@ -351,9 +328,9 @@ def write_release(
     again = f"again{table.suffix}"
     words = ["aggopt", "repeat", names["manifest"], inputs["table"], "--out", again]
     return {
-        **_describe_release(release, Path(inputs["private"])),
+        **_describe_release(last, read),
         "files": {**names, "job": start.name(job_file)},
-        "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
+        "sha256": compute_sha256(table),
         "repeat": shlex.join(words),
     }
 
@@ -363,33 +340,19 @@ def read_job(worker: TaskReporter, *, folder: str, name: str) -> dict[str, Any]:
     from aggopt.job import Job
 
     path = StartFolder(Path(folder)).find_file(name)
-    if path.suffix.lower() == ".toml":
-        try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeError):
-            raise JobError(
-                f"{name} cannot be read as text in UTF-8.", fix="save it as UTF-8."
-            ) from None
-        parse(text)
-        return {"job": text, "code": _explain_code(text)}
     try:
-        stated = json.loads(path.read_bytes()).get("job")
-        text = Job(**stated).as_text()
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        if path.suffix.lower() == ".toml":
+            text = path.read_text("utf-8")
+        else:
+            text = Job(**json.loads(path.read_bytes())["job"]).as_text()
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         raise JobError(
-            f"{name} is no job and no manifest of a release.",
+            f"{name} is no job in UTF-8, and no manifest of a release.",
             fix="name a job, NAME.toml, or a manifest, NAME.manifest.json.",
         ) from None
-    return {"job": text, "code": _explain_code(text)}
-
-
-def _explain_code(text: str) -> str:
-    """Return why the page refuses a job that it shows all the same; "" otherwise."""
-    try:
-        require_no_code(text)
-    except JobError as error:
-        return f"{error.problem} {error.fix}"
-    return ""
+    refusal = find_refusal(text)
+    code = "" if refusal is None else f"{refusal.problem} {refusal.fix}"
+    return {"job": text, "code": code}
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {

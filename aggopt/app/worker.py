@@ -14,16 +14,24 @@ import time
 from types import FrameType
 from typing import Any
 
+from aggopt.app.process import END_SEARCH
+from aggopt.core.deadline import end_request
+
 EVERY = 0.1  # seconds between reports of progress of one step
 
 
 class Worker:
-    """The tasks of this process, one after another."""
+    """The tasks of this process, one after another.
+
+    Attributes
+    ----------
+    has_ended_search
+        Whether a search of the task was ended by a request.
+    """
 
     def __init__(self, out: int) -> None:
         self.out = out
-        self.is_working = False
-        self.is_cancelled = False
+        self.is_working = self.is_cancelled = self.has_ended_search = False
         self._step = ""
         self._reported = 0.0
 
@@ -37,6 +45,9 @@ class Worker:
         """Report the step and the share that is done; raise a lost interrupt."""
         self.raise_missed()
         now = time.monotonic()
+        if step != self._step:  # a request to end was for the step before
+            self.has_ended_search |= end_request.is_set()
+            end_request.clear()
         if step != self._step or share >= 1.0 or now > self._reported + EVERY:
             self._step, self._reported = step, now
             self.send_message("progress", step=step, share=share)
@@ -59,25 +70,20 @@ class Worker:
 
     def run_task(self, message: dict[str, Any]) -> None:
         """Run a task and write its outcome."""
-        from aggopt.app.tasks import TASKS
+        from aggopt.app.tasks import TASKS, explain_error
 
-        self.is_cancelled = False
+        self.is_cancelled = self.has_ended_search = False
         self._step = ""
-        task = TASKS[message.pop("task")]
+        end_request.clear()
         try:
             self.is_working = True
-            result = task(self, **message)
+            result = TASKS[message.pop("task")](self, **message)
             self.is_working = False
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Exception) as error:  # a traceback may quote records
             self.is_working = False
-            self.send_message("cancelled")
-        except Exception as error:  # a traceback may quote records
-            self.is_working = False
-            if self.is_cancelled:
+            if self.is_cancelled or isinstance(error, KeyboardInterrupt):
                 self.send_message("cancelled")
                 return
-            from aggopt.app.tasks import explain_error
-
             problem, fix = explain_error(error)
             self.send_message("error", problem=problem, fix=fix)
         else:
@@ -85,9 +91,13 @@ class Worker:
 
 
 def _read_tasks(tasks: "queue.SimpleQueue[dict[str, Any]]") -> None:
-    """Pass on tasks; end this process when the server has ended."""
+    """Pass on tasks, and requests that a search ends; end when the server has ended."""
     for line in sys.stdin:
-        tasks.put(json.loads(line))
+        message = json.loads(line)
+        if message["task"] == END_SEARCH:
+            end_request.set()
+        else:
+            tasks.put(message)
     os._exit(0)
 
 

@@ -142,11 +142,16 @@ def quote_limit(seconds: object) -> str:
     return repr(seconds) if isinstance(seconds, str) else str(seconds)
 
 
+# While it is set, the time of each deadline in this process is over: searches end with
+# their best groups so far, as at a time limit.  The function that sets it clears it.
+end_request = threading.Event()
+
+
 @dataclass
 class Deadline:
     """A time limit in seconds since the start, with a progress callback.
 
-    It does not count the time that kernels take to compile.
+    It does not count the time that kernels take to compile.  `end_request` ends it.
     """
 
     seconds: float | None
@@ -164,7 +169,8 @@ class Deadline:
     @property
     def left(self) -> float:
         """Remaining seconds, inf without a limit."""
-        return np.inf if self.seconds is None else self.seconds - self.spent
+        left = np.inf if self.seconds is None else self.seconds - self.spent
+        return min(left, 0.0) if end_request.is_set() else left
 
     @property
     def over(self) -> bool:

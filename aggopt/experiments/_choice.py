@@ -189,7 +189,7 @@ def render_page(choice: Tried) -> str:
         chosen=None if chosen is None else chosen.number,
         advice=(f"{head}{_format_chosen(chosen)}", rest[:1].upper() + rest[1:]),
         limited=f"{format_percent(choice.at_most)} linked",
-        map=_map(choice, list(axes)) if choice.placed else None,
+        map=draw_map(choice),
         blocks=_describe_blocks(choice.placed),
         filters=[
             {"name": name, "labels": of, "column": column}
@@ -259,8 +259,11 @@ def _round_share(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def _map(choice: Tried, axes: Sequence[str]) -> Figure:
-    """Return the map of points that have a place on it."""
+def draw_map(choice: Tried) -> Figure | None:
+    """Return the map of risk and loss; None if no point has a place on it."""
+    if not choice.placed:
+        return None
+    axes = list(_list_labels(choice.points))
     loss = LOSSES[choice.loss]
     best = [point.number for point in choice.front]
     table = DataTable(
@@ -430,6 +433,10 @@ class Choices(EqualByField, Tried, TidyRows):
             the disk refuses.
         """
         return write_files({path: self.page_writer()}, overwrite)[0]
+
+    def draw_map(self) -> Figure | None:
+        """Return the map of risk and loss; None if no point has both figures."""
+        return draw_map(self)
 
     def page_writer(self) -> Writer:
         """Return a function that writes the page to a file at a path."""

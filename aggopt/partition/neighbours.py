@@ -140,7 +140,6 @@ def find_neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Lab
     records are in their own lists.
     """
     n = len(Z)
-    clock = clock or Deadline(None)
     count = min(count, n - 1)
     places = RecordPlaces.of(Z)
     m = len(places.rows)
@@ -154,10 +153,10 @@ def find_nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
 
     Exact, nearest first; each record is in its own list.
     """
-    return _search_until(Z, count, Deadline(None))
+    return _search_until(Z, count, None)
 
 
-def _find_others(Z: Floats, count: int, clock: Deadline) -> Labels:
+def _find_others(Z: Floats, count: int, clock: Deadline | None) -> Labels:
     """Return the numbers of near other records, (n, count); for distinct records."""
     if len(Z) > EXACT:
         return _search_forest(Z, count, clock)
@@ -167,25 +166,28 @@ def _find_others(Z: Floats, count: int, clock: Deadline) -> Labels:
     return near
 
 
-def _search_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
+def _search_forest(Z: Floats, count: int, clock: Deadline | None) -> Labels:
     """Return near records of each record, (n, count), by several spatial orders."""
     from aggopt.core.parallel import ThreadPool
     from aggopt.partition.spatial_order import find_near, sort_in_space
 
     small, _ = scale_to_unit(Z)
-    with ThreadPool(seconds=None if clock.seconds is None else clock.left) as threads:
+    seconds = None if clock is None or clock.seconds is None else clock.left
+    with ThreadPool(seconds=seconds) as threads:
         rows, ids = sort_in_space(small, LEAF, threads)
         near = np.empty((len(Z), count), np.intp)
         near[ids] = ids[find_near(rows, count, threads, trees=TREES, part=LOT)]
     return near
 
 
-def _search_until(Z: Floats, count: int, clock: Deadline) -> tuple[Floats, Labels]:
+def _search_until(
+    Z: Floats, count: int, clock: Deadline | None
+) -> tuple[Floats, Labels]:
     """Return the result of `find_nearest` for the records reached within the time."""
     parts = []
     for part in iterate_nearest(Z, count):
         parts.append(part)
-        if clock.over:
+        if clock is not None and clock.over:
             break
     return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
 

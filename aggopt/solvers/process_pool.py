@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from aggopt.core import guardian
-from aggopt.core.deadline import LONGEST, compile_time
+from aggopt.core.deadline import LONGEST, compile_time, end_request
 from aggopt.core.memory import find_available_memory
 from aggopt.core.stale_files import make_scratch_folder
 from aggopt.core.worker import (
@@ -200,10 +200,10 @@ class _Clock:
         Raises
         ------
         NoAnswer
-            The time is up.
+            The time is up, or `end_request` is set.
         """
         left = self.due - time.monotonic()
-        if left <= 0:
+        if left <= 0 or end_request.is_set():
             raise self.none(at_limit=True)
         return min(left, HEARS)
 

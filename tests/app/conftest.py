@@ -61,6 +61,6 @@ def protected(anew):
     """A page that has masked the table."""
     page = anew
     assert page.choose_roles(ROLES, then="risk")["status"] == "done"
-    fields = {"k": 4, "keep": "mean", "method": "mdav", "screen": "protect"}
+    fields = {"k": 4, "keep": "", "method": "mdav", "screen": "protect"}
     assert page.run("/protect", **fields)["status"] == "done"
     return page

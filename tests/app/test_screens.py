@@ -3,9 +3,10 @@
 import re
 import tomllib
 
+import pandas as pd
 import psutil
 import pytest
-from serving import serve
+from serving import HOSTILE, serve
 
 pytest.importorskip("starlette", reason="pip install 'aggopt[app]'")
 
@@ -93,6 +94,83 @@ def test_a_cancelled_task_leaves_nothing_and_the_next_one_runs(anew):
     assert anew.wait("cancelled", "done")["status"] == "cancelled"
     assert {*anew.folder.rglob("*")} == before
     assert anew.run("/protect", k=4, method="mdav")["status"] == "done"
+
+
+def test_a_search_is_stopped_and_its_best_groups_are_released(anew):
+    roles = '[roles]\nidentifier = ["name"]\nquasi-identifier = ["age", "bmi"]\n'
+    drop = f"drop = {[HOSTILE, 'illness', 'progression']}\n"
+    endless = '[partition]\nmethod = "local_search"\ntime_limit = 3600\n'
+    text = f"{roles}{drop}[privacy]\nk = 4\n{endless}"
+    (anew.folder / "endless.toml").write_text(text)
+    anew.run("/open", job="endless.toml")
+    anew.post("/protect", screen="protect")
+    while not (activity := anew.activity())["search"]:
+        assert activity["status"] == "running", activity
+    assert "Stop and keep the best so far" in anew.get("/protect")
+    anew.post("/stop", screen="protect")
+    assert anew.wait("done", "failed", "cancelled")["status"] == "done"
+    for screen in ("protect", "release"):
+        page = anew.get(f"/{screen}")
+        assert "You stopped the search" in page
+        assert "stopped at a limit, best point kept" in page
+        assert 'class="verdict green"' in page
+    assert anew.job() == text
+    places = {"out": "stopped.csv", "keys": "stopped", "saved": "stopped.toml"}
+    assert anew.run("/release", **places)["status"] == "done"
+    released = pd.read_csv(anew.folder / "stopped.csv")
+    assert released.value_counts(["age", "bmi"]).min() >= 4
+
+
+def test_a_job_keeps_what_no_form_shows(anew):
+    text = f"""# of our office
+[roles]
+identifier = ["name"]
+quasi-identifier = ["age", "bmi"]
+confidential = ["illness"]  # not known to others
+other = ["progression", {HOSTILE!r}]
+
+[attributes.age]
+cuts = [18, 45, 65]
+kind = "ordinal"
+cost = {{ node = 0.5 }}
+
+[attributes.illness]
+groups = {{ lung = ["asthma", "flu"] }}
+
+[privacy]
+k = 3
+keys = [["age"], ["bmi"]]
+repair = "swap"
+
+[partition]
+method = "local_search"
+bound = "lagrangian"
+
+[aggregation]
+method = "median"
+"""
+    (anew.folder / "more.toml").write_text(text)
+    anew.run("/open", job="more.toml")
+    page = anew.get("/roles")
+    assert "cuts = [18, 45, 65]" in page
+    anew.choose_roles({}, policy="")
+    anew.post("/protect", **read_fields(anew.get("/protect")), next="mask")
+    anew.wait("done", "failed")
+    assert anew.job() == text
+    anew.choose_roles({"bmi": "drop"}, policy="")
+    assert tomllib.loads(anew.job()) == tomllib.loads(
+        text.replace(', "bmi"]\nconf', "]\ndrop = ['bmi']\nconf")
+    )
+
+
+def read_fields(page):
+    """Return the fields of the form of a screen, as it shows them."""
+    form = page[page.index("<main") :]
+    texts = re.findall(r'<input[^>]*name="(\w+)"[^>]*value="([^"]*)"', form)
+    lists = re.findall(
+        r'<select name="(\w+)">.*?<option value="([^"]*)" selected', form, re.DOTALL
+    )
+    return dict(texts) | dict(lists)
 
 
 def test_four_releases_are_side_by_side_and_each_can_be_used(anew):

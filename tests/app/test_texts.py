@@ -9,6 +9,18 @@ import pytest
 from aggopt.app.forms import KEPT, KINDS, POLICIES, ROLES
 from aggopt.app.texts import FIRST, LANGUAGES, read_catalogue
 
+STEPS = (  # of the tasks, as they report them
+    "read",
+    "check",
+    "risk",
+    "group",
+    "repair",
+    "bound",
+    "aggregate",
+    "categories",
+    "points",
+    "write",
+)
 PAGES = Path(__file__).parents[2] / "aggopt" / "app"
 
 
@@ -32,7 +44,8 @@ def test_each_text_is_used_and_none_is_missing():
     named |= {f"language {language}" for language in LANGUAGES}
     named |= {f"role {role}" for role in ROLES} | {f"kind {kind}" for kind in KINDS}
     named |= {f"policy {policy}" for policy in POLICIES}
-    named |= {f"keep {keep}" for keep in KEPT} | {"ended", "k holds"}
+    named |= {f"keep {keep}" for keep in ("", *KEPT)} | {"ended", "k holds", "method "}
+    named |= {f"step {step}" for step in STEPS} | {"step done", "starting", "begins"}
     named |= {f"as it is {role}" for role in ("confidential", "other", "stratum")}
     assert named == {*read_catalogue(FIRST)}
 

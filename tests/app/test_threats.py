@@ -369,7 +369,7 @@ def test_a_large_request_of_unknown_length_is_refused(page):
             "Transfer-Encoding: chunked\r\n\r\n"
         )
         connection.sendall(head.encode() + chunk + chunk[:100])
-        assert b" 413 " in connection.recv(200)
+        assert b" 411 " in connection.recv(200)
 
 
 @pytest.mark.slow  # seconds: a server, or a process, starts

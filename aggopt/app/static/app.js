@@ -3,7 +3,7 @@
 // What the computing process does, shown as it changes; each screen works without it.
 
 /**
- * @typedef {{status: string, task: string, step: string, share: number,
+ * @typedef {{status: string, says: string, share: number, search: boolean,
  *   number: number, pages: number, ends: number | null}} Activity
  */
 
@@ -27,14 +27,12 @@ function update(activity) {
   show("ends", activity.ends !== null);
   show("gone", false);
   show("progress", busy);
+  show("stop", activity.search);
   const bar = /** @type {HTMLProgressElement | null} */ (find("bar"));
   if (bar && activity.share > 0) bar.value = activity.share;
   else if (bar) bar.removeAttribute("value");
   const step = find("step");
-  if (step && activity.step) {
-    const share = activity.share ? ` · ${Math.round(100 * activity.share)} %` : "";
-    step.textContent = activity.step + share;
-  }
+  if (step && busy) step.textContent = activity.says;
   const ended = !busy && activity.number !== before && (wasBusy || activity.number < before);
   before = activity.number;
   wasBusy = busy;

@@ -91,6 +91,7 @@ def repair_block(
     repair = job.privacy.repair
     if repair is None or block.partition.interrupted:
         return block
+    on_progress(0.0)
     bound = _find_start_bound(block, job)
     requirements = (*list_requirements(confidential), *more)
     repair_input = RepairInput(
