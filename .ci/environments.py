@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / ".ci" / "lock"
 VERSIONS = ("3.13", "3.12")  # newer than the lowest; the lock is made for no others
-EXTRAS = ("dask", "data", "excel", "polars", "stats", "pounce", "ripopt", "scip")
+EXTRAS = ("app", "dask", "data", "excel", "polars", "stats", "pounce", "ripopt", "scip")
 
 
 def run(*words: str | Path, folder: Path = ROOT, **variables: str) -> bool:

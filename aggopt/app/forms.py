@@ -113,6 +113,13 @@ def apply_protection(text: str, form: Fields) -> str:
     return text
 
 
+def apply_output(text: str, form: Fields) -> str:
+    """Return the job with the title and the office of the report."""
+    stated = read_section(text, "output")
+    lines = {name: _read_text(form, name, stated) for name in ("title", "office")}
+    return replace_keys(text, ["output"], lines)
+
+
 def read_choice(form: Fields) -> dict[str, Any]:
     """Return what is compared: values of k, methods, and the largest linkage."""
     words = form.get("k", "").replace(",", " ").split()

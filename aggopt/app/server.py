@@ -291,7 +291,9 @@ class Page:
     def write_release(self, form: Form) -> str:
         """Write the release."""
         names = {name: form.get(name, "") for name in ("out", "report", "saved")}
-        self.session.start.find_new(names["out"])
+        session = self.session
+        session.start.find_new(names["out"])
+        session.set_output(forms.apply_output(session.job, form))
         return self._begin("write", "release", keys=form.get("keys") or ".", **names)
 
     def set_language(self, form: Form) -> None:

@@ -204,6 +204,13 @@ class PageSession:
         self.refused = refused
         await self.process.announce()
 
+    def set_output(self, text: str) -> None:
+        """Set a job that differs in the words of its report: results stay."""
+        before = self.job
+        self.history.set(text)
+        of_job = {task: r for (task, job), r in self.results.items() if job == before}
+        self.results |= {(task, text): result for task, result in of_job.items()}
+
     def add_to_comparison(self) -> None:
         """Keep the release of this job to compare it; the oldest leaves."""
         result = self.find_result("mask")

@@ -6,10 +6,11 @@ A result is plain values: names of columns, counts and sentences, no entry of a 
 import json
 import shlex
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from aggopt.app import forms
 from aggopt.app.job_text import (
     find_refusal,
     place_files,
@@ -112,13 +113,18 @@ class Inputs:
 
         kept = _last
         _last = None
-        if is_kept and kept and (kept.job, kept.state) == (self.text, self.state):
-            _last = kept
-            return kept
         job = Job.read(self.job)
+        words = forms.apply_output(self.text, {})  # without those of the report
+        if is_kept and kept and (kept.job, kept.state) == (words, self.state):
+            output = kept.release.job.output.model_copy(
+                update={"title": job.output.title, "office": job.output.office}
+            )
+            same = kept.release.job.model_copy(update={"output": output})
+            _last = replace(kept, release=replace(kept.release, job=same))
+            return _last
         release = mask(self.table, job, progress=worker.report_progress, trust=())
         self.require_unchanged()
-        _last = LastRelease(self.text, self.state, release, worker.has_ended_search)
+        _last = LastRelease(words, self.state, release, worker.has_ended_search)
         return _last
 
 
@@ -223,7 +229,8 @@ def _describe_release(last: LastRelease, read: Inputs) -> dict[str, Any]:
     from aggopt.release.report.sections.usefulness import draw_distribution
 
     release = last.release
-    facts = collect_facts(release, "Release", private=True)
+    title = release.job.output.title or "Release"
+    facts = collect_facts(release, title, private=True)
     write_private(read.private / "report.html", render_report(facts))
     loss = facts.information_loss
     drawn = {

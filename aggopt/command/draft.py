@@ -169,6 +169,7 @@ round_integers = false   # true: whole numbers stay whole
 digits = 6               # of an attribute's standard deviation, in published values; or
 #                          "full"; or, in its place, decimals = 2 for all attributes
 # encoding = "utf-8"       # of a CSV file that is written; or "cp1252", "latin-1"
+# title = "Survey 2026"    # of the report; and office = "...", who publishes it
 
 {of_engine}
 # block = 100_000          # records that are partitioned together, about

@@ -83,7 +83,7 @@ def read_folder_report(
     comparison = _compare(folder, manifest.parent, originals, len(rows), job)
     return make_facts(
         stated,
-        title=folder.name,
+        title=job.output.title or folder.name,
         released=make_release_table(rows, job)
         if comparison.released is None
         else comparison.released,

@@ -202,6 +202,17 @@ class Input(Section):
 
 DIGITS = 6  # a millionth of the spread: finer than measures are printed
 Digits = Annotated[StrictInt, Field(ge=2, le=15), BeforeValidator(to_int)]
+
+
+def _require_line(text: str) -> str:
+    """Return a text of one line that is not empty."""
+    if not text.strip() or len(text) > LONGEST_LINE or not text.isprintable():
+        raise ValueError(f"it is no line of 1 to {LONGEST_LINE} characters")
+    return text
+
+
+LONGEST_LINE = 200  # characters of a title
+Line = Annotated[str, Field(strict=True), AfterValidator(_require_line)]
 Decimals = Annotated[StrictInt, Field(ge=-15, le=15), BeforeValidator(to_int)]
 
 
@@ -228,6 +239,10 @@ class Output(Section):
         the number of zeros before the point.
     encoding
         The encoding of a written CSV file.
+    title
+        The title of the report, in place of the name of the masked table.
+    office
+        Who publishes the release: the report names it.
     """
 
     shuffle: StrictBool = True
@@ -236,6 +251,8 @@ class Output(Section):
     digits: Digits | Literal["full"] | None = None
     decimals: Decimals | None = None
     encoding: Encoding = "utf-8"
+    title: Line | None = None
+    office: Line | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -282,6 +282,8 @@ class OutputKeys(TypedDict, total=False):
     digits: int | Literal["full"] | None
     decimals: int | None
     encoding: Literal["utf-8", "cp1252", "latin-1"]
+    title: str | None
+    office: str | None
 
 
 class EngineKeys(TypedDict, total=False):

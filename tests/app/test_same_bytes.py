@@ -104,6 +104,8 @@ def test_the_command_line_repeats_the_release(page, forked, ending, variant):
         "report": report,
         "keys": name,
         "saved": f"{name}.job.toml",
+        "title": "A survey of 2026",
+        "office": "Office of <b>statistics</b>",
     }
     written = page.run("/release", **places)
     assert written["status"] == "done", written
@@ -127,3 +129,6 @@ def test_the_command_line_repeats_the_release(page, forked, ending, variant):
     released.write(other / masked, report=other / report)
     assert (other / masked).read_bytes() == (folder / masked).read_bytes()
     assert (other / report).read_bytes() == (folder / report).read_bytes()
+    shown = (folder / report).read_text()
+    assert "<h1><bdi>A survey of 2026</bdi></h1>" in shown
+    assert "Office of &lt;b&gt;statistics&lt;/b&gt;" in shown

@@ -11,6 +11,7 @@ from serving import HOSTILE, serve
 pytest.importorskip("starlette", reason="pip install 'aggopt[app]'")
 
 
+@pytest.mark.smoke
 def test_open_questions_must_be_answered(anew):
     page = anew.get("/roles")
     assert "Questions left: 1" in page

@@ -74,7 +74,7 @@ def read_report_data(
     facts = make_private_facts(stated, tables.rows, str(stated.find("output", "seed")))
     return make_facts(
         stated,
-        title=masked.name,
+        title=job.output.title or masked.name,
         released=tables.released,
         original=tables.original,
         job=job,

@@ -86,7 +86,9 @@ def write_report(
 ) -> Path:
     """Write the report of a release; see `Release.report`."""
     require_place(Path(path), overwrite=overwrite)
-    facts = collect_facts(release, title or "Release", private=private)
+    facts = collect_facts(
+        release, title or release.job.output.title or "Release", private=private
+    )
     return write_page(facts, Path(path), overwrite=overwrite)
 
 
@@ -111,6 +113,7 @@ def write_aside(
     sha256: str,
 ) -> None:
     """Write the public report of a release that is being written to a file."""
+    title = release.job.output.title or title
     text = render_report(collect_facts(release, title, counted=counted, sha256=sha256))
     staging.write(page, lambda aside: aside.write_text(text, encoding="utf-8"))
 
