@@ -114,14 +114,22 @@ class UnknownNameError(JobError):
     """A name matches nothing that is known."""
 
     def __init__(
-        self, kind: str, name: str, known: Iterable[str], absent: Iterable[str] = ()
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        absent: Iterable[str] = (),
+        near: Iterable[str] = (),
     ) -> None:
-        """Store the message; names of `absent` objects, not installed, are last."""
+        """Store the message; names of `absent` objects, not installed, are last.
+
+        `near` are further names of theirs that may be meant.
+        """
         last = sorted(set(absent))
         first = sorted(set(known).difference(last))
-        small = {known.lower(): known for known in (*first, *last)}
-        near = get_close_matches(name.lower(), small, n=1)
-        hint = f"did you mean {small[near[0]]!r}? " if near else ""
+        small = {known.lower(): known for known in (*first, *last, *near)}
+        nearest = get_close_matches(name.lower(), small, n=1)
+        hint = f"did you mean {small[nearest[0]]!r}? " if nearest else ""
         more = f"; not installed: {', '.join(last)}" if last else ""
         super().__init__(
             f"No {kind} is called {name!r}.",

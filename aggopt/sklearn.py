@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aggopt.core.frame import require_nonempty, to_frame
+from aggopt.core.plural import agree
 from aggopt.core.types import I64
 from aggopt.core.validation import is_number
 from aggopt.data.parsing.recoding import recode_columns
@@ -335,8 +336,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         """Refuse records that were not fitted, unless `unseen` allows them."""
         if self.unseen == REFUSE:
             raise TableError(
-                f"{new} of {n} records were not fitted: they are in no group, and "
-                "nothing is published for them.",
+                f"{new} of {n} records {agree(new, 'was', 'were')} not fitted: "
+                f"{agree(new, 'it is', 'they are')} in no group, and nothing is "
+                f"published for {agree(new, 'it', 'them')}.",
                 fix="release all records together, by fit_transform; or set "
                 'unseen="nearest", which trains models and keeps no requirement of '
                 "privacy: never publish what it returns.",

@@ -213,6 +213,8 @@ AGGREGATOR = Aggregator(
     rank=10,
     function=mean,
     settings=Mean,
-    template='# keep = "variance"      # mean: or "covariance", of all at once',
+    template="""\
+# keep = "variance"      # left out, mean keeps the mean, and the others the variance;
+#                          or "covariance", of all at once""",
     certificate="sum of squared errors, least of all values that keep as much",
 )

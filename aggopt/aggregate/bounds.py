@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64, Floats
 from aggopt.errors import JobError, TableError
@@ -48,9 +48,10 @@ class Bounds(NamedTuple):
         beyond = ((bounds.lower > X) | (bounds.upper < X)).sum(axis=0)
         counts = [f"column {j}: {c}" for j, c in enumerate(beyond.tolist()) if c]
         if counts:
+            total = int(beyond.sum())
             raise TableError(
-                f"{plural(int(beyond.sum()), 'original')} lie beyond lower or upper "
-                f"({', '.join(counts)}).",
+                f"{plural(total, 'original')} {agree(total, 'lies', 'lie')} beyond "
+                f"lower or upper ({', '.join(counts)}).",
                 fix="correct those values, or pass wider bounds.",
             )
         return bounds

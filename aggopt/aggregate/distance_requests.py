@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from aggopt.aggregate.bounds import End
 from aggopt.core.equality import to_hashable
+from aggopt.core.plural import agree
 from aggopt.core.types import Floats, WishValues
 from aggopt.errors import JobError
 
@@ -49,10 +50,11 @@ def spread_request(wish: WishValues, Z: Floats, name: str) -> Floats:
             f"{name} has shape {array.shape} and type {array.dtype}.",
             fix=_describe_shapes(Z),
         )
-    if not np.isfinite(array).all():
+    unusable = int((~np.isfinite(array)).sum())
+    if unusable:
+        entries = agree(unusable, "entry that is", "entries that are")
         raise JobError(
-            f"{name} has {int((~np.isfinite(array)).sum())} entries that are missing "
-            "or infinite.",
+            f"{name} has {unusable} {entries} missing or infinite.",
             fix="fill them: 0 requests nothing.",
         )
     return np.broadcast_to(array.astype(np.float64), Z.shape)

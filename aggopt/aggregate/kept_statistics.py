@@ -14,7 +14,7 @@ from aggopt.core.section import Section
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Floats, Labels
 from aggopt.core.validation import check_vector, is_whole_number
-from aggopt.errors import JobError, naming, require_known
+from aggopt.errors import JobError, UnknownNameError, naming, require_known
 from aggopt.solvers import Certificate
 
 Statistic = Literal["nothing", "mean", "variance", "covariance"]
@@ -34,17 +34,22 @@ def require_statistic(method: str, able: Sequence[str], keep: object) -> None:
     JobError
         The method has no program for it; the message has the reason and an alternative.
     """
-    require_known(f"statistic that {method} keeps", keep, STATISTICS)
+    if keep not in STATISTICS:
+        known = list_plain_statistics(able)
+        raise UnknownNameError(f"statistic that {method} keeps", str(keep), known)
     require_able(method, able, str(keep))
+
+
+def list_plain_statistics(able: Sequence[str]) -> list[str]:
+    """Return the statistics that are named by one word, of the `able` ones."""
+    return [statistic for statistic in able if statistic in STATISTICS]
 
 
 def require_able(method: str, able: Sequence[str], statistic: str) -> None:
     """Refuse a statistic that is not among the `able` ones of a method."""
     if statistic in able:
         return
-    listed = " or ".join(
-        f'"{statistic}"' for statistic in able if statistic in STATISTICS
-    )
+    listed = " or ".join(f'"{name}"' for name in list_plain_statistics(able))
     why, instead = _explain_refusal(method, statistic)
     raise JobError(
         f'{method} with keep = "{statistic}": {why}.',

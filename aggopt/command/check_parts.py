@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from aggopt.command.check import CheckResult, add_roles, list_column_notes
 from aggopt.command.collect_errors import Obstacle, try_check
-from aggopt.core.columns import REFUSE
-from aggopt.core.plural import plural
+from aggopt.core.columns import OWN, REFUSE
+from aggopt.core.plural import is_or_are, plural
 from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.data.context.confidential import COMPARED
 from aggopt.data.parsing.entries import make_entry_reader
@@ -24,7 +24,10 @@ from aggopt.engine.resource_check import (
 from aggopt.engine.run import set_block_partition
 from aggopt.engine.state.category_levels import Levels
 from aggopt.engine.state.split_tree import estimate_largest_leaf
-from aggopt.engine.steps.attribute_values import iterate_folder_levels
+from aggopt.engine.steps.attribute_values import (
+    iterate_folder_levels,
+    list_folder_checks,
+)
 from aggopt.engine.steps.weights import add_merging_for_dominance
 from aggopt.engine.storage.input_parts import (
     InputFolder,
@@ -43,7 +46,6 @@ from aggopt.job import Job
 from aggopt.job.release_job import has_engine, read_job_of_release, read_stated_roles
 from aggopt.pipeline.prepare.inputs import load_job
 from aggopt.pipeline.prepare.memory_check import GROUPED, NUMBER
-from aggopt.pipeline.validate.categories import require_frequent
 
 NO_ENGINE = Obstacle(
     "A folder is masked by an engine, and none is named.",
@@ -135,10 +137,10 @@ def _count_levels(
             levels[name] = levels_or_error
         else:
             wrong.append(Obstacle.from_error(levels_or_error, name))
-    for name, counted in levels.items():
-        wrong += try_check(
-            require_frequent, job, name, counted.domain, counted.counts, column=name
-        )
+    checks = list_folder_checks(parts.schema, job, levels)
+    if not wrong:  # else the job would be judged by some of its categories
+        for column, check in checks:
+            wrong += try_check(check, column=column)
     return levels, wrong
 
 
@@ -200,20 +202,42 @@ def _list_schema_obstacles(job: Job, parts: InputFolder) -> Iterator[Obstacle]:
 def _list_missing_obstacles(
     job: Job, missing: Mapping[str, int | None]
 ) -> Iterator[Obstacle]:
-    """Yield quasi-identifiers with missing values and without a policy."""
-    if job.missing.policy != REFUSE:
-        return
-    for name in job.roles.quasi_identifier:
-        section = job.attributes.get(name)
+    """Yield columns that must be complete and have missing values.
+
+    These are quasi-identifiers without a policy, confidential columns with a
+    requirement, strata and sampling weights.
+    """
+    for name, fix in _list_complete_columns(job):
         count = missing.get(name)
-        if count and not (section is not None and section.missing):
+        if count:
             yield Obstacle(
-                f"{name!r}: {plural(count, 'value')} {'is' if count == 1 else 'are'} "
-                "missing, by what the files say.",
-                'say what is to happen: policy = "patterns" or "fill" under [missing]; '
-                "or fill them, or remove those records.",
+                f"{name!r}: {plural(count, 'value')} {is_or_are(count)} missing, by "
+                "what the files say.",
+                fix,
                 name,
             )
+
+
+def _list_complete_columns(job: Job) -> Iterator[tuple[str, str]]:
+    """Yield the columns that must have no missing value, each with a remedy."""
+    for name in job.roles.quasi_identifier:
+        section = job.attributes.get(name)
+        if job.missing.policy == REFUSE and not (section and section.missing):
+            yield (
+                name,
+                'say what is to happen: policy = "patterns" or "fill" under [missing]; '
+                "or fill them, or remove those records.",
+            )
+    for name in job.roles.confidential if job.privacy.models else ():
+        if job.privacy.treatment(name).missing != OWN:
+            yield (
+                name,
+                "remove those records or fill the values; or let what is missing be "
+                f'one more value: missing = "{OWN}" under '
+                f"[privacy.confidential.{toml_key(name)}].",
+            )
+    for name in (*job.roles.stratum, *job.roles.weight):
+        yield name, "fill them, or remove those records."
 
 
 def require_comparable(parts: InputFolder, job: Job) -> None:

@@ -27,7 +27,7 @@ from aggopt.command.proposal import (
     propose_roles,
 )
 from aggopt.core.column_names import require_no_numbers
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.core.registry import Method
 from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.data.context.structure import Structure
@@ -455,8 +455,9 @@ def _require_header(path: Path, table: pa.Table) -> None:
     count = count_repeated_headers(table)
     if 2 * count >= len(names):
         raise TableError(
-            f"{count} of the {len(names)} column names of {path.name} are entries of "
-            "their own columns, too: its first line may be a record.",
+            f"{count} of the {len(names)} column names of {path.name} "
+            f"{agree(count, 'occurs', 'occur')} below as entries, too: its first line "
+            "may be a record.",
             fix="put a line with names above it.",
         )
 

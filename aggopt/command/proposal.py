@@ -11,7 +11,7 @@ from textwrap import wrap
 
 from aggopt.command.collect_errors import Obstacle
 from aggopt.command.column_words import Words
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.data.context.structure import Structure
 from aggopt.data.readers.column_profile import (
     CATEGORIES,
@@ -132,11 +132,29 @@ def propose_roles(
         _propose_role(look, Words.from_name(look.name, look.label), structure)
         for look in profiles
     ]
-    return tuple(
-        _require_single(
-            _require_single(proposed, "weight", WHICH_WEIGHT), "unit", WHICH_UNIT
-        )
+    single = _require_single(
+        _require_single(proposed, "weight", WHICH_WEIGHT), "unit", WHICH_UNIT
     )
+    return tuple(map(_add_doubts, single))
+
+
+def _add_doubts(proposal: Proposal) -> Proposal:
+    """Return a proposal whose reason notes names that look alike, and stray numbers."""
+    look = proposal.look
+    stray = look.numbers.stray if look.numbers else 0
+    reason = proposal.reason
+    if look.alike:
+        reason += (
+            f"; {look.alike} of {look.different} names differ from another one only in "
+            "case or blanks: if they mean the same, spell them alike"
+        )
+    if stray:
+        reason += (
+            f"; {plural(stray, 'number')} "
+            f"{agree(stray, 'looks like a code', 'look like codes')} for missing "
+            "values, as -9 or 999: if so, leave these entries empty"
+        )
+    return replace(proposal, reason=reason)
 
 
 def _require_single(

@@ -35,13 +35,17 @@ def format_release(
 ) -> list[str]:
     """Return the lines: verdict, risk, loss, certificates, notes, files.
 
-    The table of certificates fits into `width` characters.
+    The table of certificates fits into `width` characters.  A line states the reason of
+    a partition method that aggopt chose.
     """
+    from aggopt.job import is_partition_reason
+
     return [
         *format_verdict(release.audit),
         *format_figures(release.measures),
         *format_certificates(release.proofs, width=width),
         *explain_margins(release),
+        *filter(is_partition_reason, release.notes),
         *select_release_notes(release, files),
         "; ".join([f"Masked table   {files.table}", *_list_reports(files)]),
         f"For you alone  {files.manifest} (how it was made, with all figures), "

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from aggopt.errors import TableError
 
@@ -67,6 +67,16 @@ def fold(text: str) -> str:
     shown = "".join(filter(_is_shown, text))
     caseless = unicodedata.normalize("NFKD", shown).casefold()
     return unicodedata.normalize("NFKC", caseless).casefold().strip()
+
+
+def count_alike(texts: Iterable[str]) -> int:
+    """Return how many of different texts look like another one.
+
+    >>> count_alike(["North", "north ", "south"])
+    2
+    """
+    folded = Counter(map(fold, texts))
+    return sum(count for count in folded.values() if count > 1)
 
 
 def _shape(name: str) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 from narwhals.exceptions import DuplicateError
 
 from aggopt.core.column_names import check_names
+from aggopt.core.plural import is_or_are, plural
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import EXACT, Labels, check_groups
 from aggopt.errors import JobError, TableError, naming
@@ -307,8 +308,10 @@ def encode_values(values: npt.NDArray[Any], missing: str = REFUSE) -> I64:
     entry_codes, distinct = code_entries(values)
     absent = entry_codes < 0
     if absent.any() and missing != OWN:
+        missing_count = int(absent.sum())
         raise TableError(
-            f"{int(absent.sum())} confidential values are missing.",
+            f"{plural(missing_count, 'confidential value')} "
+            f"{is_or_are(missing_count)} missing.",
             fix="remove those records or fill the values; or let what is missing be "
             f'one more value: missing = "{OWN}".',
         )

@@ -29,10 +29,19 @@ def join_names(names: Sequence[str], count: int) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def agree(count: int, one: str, more: str) -> str:
+    """Return the word that agrees with a count: that for `one`, or for `more`.
+
+    >>> agree(1, "has", "have"), agree(0, "has", "have")
+    ('has', 'have')
+    """
+    return one if count == 1 else more
+
+
 def is_or_are(count: int) -> str:
     """Return the form of "be" for a count.
 
     >>> is_or_are(1), is_or_are(0)
     ('is', 'are')
     """
-    return "is" if count == 1 else "are"
+    return agree(count, "is", "are")

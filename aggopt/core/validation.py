@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.plural import is_or_are, plural
 from aggopt.core.types import Floats as Floats
 from aggopt.core.types import Labels as Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
@@ -186,7 +187,7 @@ def check_group_size(k: object, n: int) -> int:
         raise JobError(f"k = {size} is below 1.", fix="pass k of at least 1.")
     if size > n:
         raise InfeasibleInputError(
-            f"k = {size}, but there are only {n} records.",
+            f"k = {size}, but there {is_or_are(n)} only {plural(n, 'record')}.",
             fix=f"choose k from 1 to {n}, or bring more records.",
         )
     return size
@@ -208,7 +209,8 @@ def check_groups(labels: npt.ArrayLike, n: int) -> Labels:
     array = _read_array(labels, "labels")
     if array.shape != (n,):
         raise JobError(
-            f"labels have shape {array.shape}, but there are {n} records.",
+            f"labels have shape {array.shape}, but there "
+            f"{is_or_are(n)} {plural(n, 'record')}.",
             fix=f"pass one group number per record, shape ({n},).",
         )
     return _check_column(array)

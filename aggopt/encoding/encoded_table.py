@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from aggopt.core.frame import to_frame
 from aggopt.core.html import render_html_list, render_html_section, render_html_table
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.core.types import F64, I64
 from aggopt.encoding.attribute_type import KINDS
 from aggopt.encoding.domain import Domain
@@ -172,8 +172,9 @@ class Encoded:
         wide = sum(part.shape[1] > 1 for part in parts)
         if wide:
             raise JobError(
-                f"{plural(wide, 'attribute')} of {len(parts)} are no plain numbers: "
-                "they have several coordinates.",
+                f"{wide} of {plural(len(parts), 'attribute')} "
+                f"{agree(wide, 'is no plain number', 'are no plain numbers')}, and "
+                f"{agree(wide, 'has', 'have')} several coordinates.",
                 fix="leave them out, or choose mdav, local_search or another method "
                 "that groups records by all coordinates together.",
             )

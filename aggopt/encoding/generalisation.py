@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.memory import require_memory
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import check_groups, check_matrix, is_number
@@ -497,7 +497,8 @@ def _read_node_costs(domain: Domain, cost: Mapping[Hashable, float]) -> F64:
     if unknown or missing:
         raise JobError(
             f"The costs leave out {plural(missing, 'inner node')} of the tree, and "
-            f"{unknown} of their names are none of its inner nodes.",
+            f"{unknown} of their names {agree(unknown, 'is', 'are')} none of its inner "
+            "nodes.",
             fix="name the cost of each inner node, the root included.",
         )
     costs = np.zeros(len(domain.nodes))

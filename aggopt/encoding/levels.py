@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from aggopt.core.columns import OWN
 from aggopt.core.memory import require_memory
-from aggopt.core.plural import plural
+from aggopt.core.plural import is_or_are, plural
 from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import check_groups, is_number
 from aggopt.encoding.arx import build_arx_tree, check_rows, list_ways, read_rows
@@ -334,9 +334,11 @@ def _find_levels(
     strange = place < 0
     if strange.any():
         records = int(strange[codes[codes >= 0]].sum())
+        unknown = int(strange.sum())
         raise TableError(
-            f"{int(strange.sum())} of {len(distinct)} different values, of "
-            f"{plural(records, 'record')}, are not in the {WHERE[kind]}.",
+            f"{unknown} of {plural(len(distinct), 'different value')}, of "
+            f"{plural(records, 'record')}, {is_or_are(unknown)} not in the "
+            f"{WHERE[kind]}.",
             fix="add each, spelled and typed as in the table.",
         )
     return place

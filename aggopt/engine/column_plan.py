@@ -163,6 +163,8 @@ class ColumnText:
         The words that represent missing values.
     other
         Number of entries that are numbers by the other decimal point only.
+    empty
+        Number of entries without any character.
     """
 
     spelling: parse_text.Spelling = field(default_factory=parse_text.Spelling)
@@ -172,6 +174,7 @@ class ColumnText:
     tight: bool = True
     missing: frozenset[str] = frozenset()
     other: int = 0
+    empty: int = 0
 
     @classmethod
     def of(cls, column: pa.ChunkedArray, input_section: Input) -> "ColumnText":
@@ -192,6 +195,7 @@ class ColumnText:
             _is_all(pc.or_(same, is_missing)),
             frozenset(pc.unique(absent).to_pylist()),
             _count_other_point(is_blank, input_section) if spelling.mixed else 0,
+            _count_true(pc.equal(column, "")),
         )
 
     def __add__(self, other: "ColumnText") -> "ColumnText":
@@ -204,6 +208,7 @@ class ColumnText:
             self.tight and other.tight,
             self.missing | other.missing,
             self.other + other.other,
+            self.empty + other.empty,
         )
 
     @property
@@ -234,7 +239,12 @@ def _count_other_point(entries: pa.ChunkedArray, input_section: Input) -> int:
         update={"decimal": find_other_point(input_section.decimal)}
     )
     have_it = entries.filter(pc.match_substring(entries, other.decimal))
-    return int(pc.sum(parse_text.spell_numbers(have_it, other), min_count=0).as_py())
+    return _count_true(parse_text.spell_numbers(have_it, other))
+
+
+def _count_true(booleans: pa.ChunkedArray) -> int:
+    """Return the number of true entries of a column of booleans."""
+    return int(pc.sum(booleans, min_count=0).as_py())
 
 
 def _is_all(booleans: pa.ChunkedArray) -> bool:
@@ -255,7 +265,10 @@ class ColumnPlan:
     said, masked
         Whether the job or the caller declares the type; whether only the job does.
     as_it_is
-        Whether it is published unchanged: text then keeps blanks, and words such as NA.
+        Whether it is published unchanged: text then keeps blanks and words such as NA,
+        and only entries without any character are missing.
+    is_stratum
+        Whether it is a stratum, of which such entries are a value, as in `mask`.
     """
 
     name: str
@@ -264,11 +277,14 @@ class ColumnPlan:
     said: bool
     masked: bool
     as_it_is: bool
+    is_stratum: bool
 
     def read(self, column: pa.ChunkedArray, input_section: Input) -> pa.ChunkedArray:
         """Return the column parsed to its type, null for missing values."""
-        if self._is_text and self.as_it_is:
+        if self._is_text and self.is_stratum:
             return column
+        if self._is_text and self.as_it_is:
+            return pc.if_else(pc.equal(column, ""), None, column)
         return self.found.spelling.read(column, self.type, input_section)
 
     def became(self, records: int) -> ConvertedColumn:
@@ -276,11 +292,14 @@ class ColumnPlan:
         spelling = self.found.spelling
         text = self._is_text
         among = 0 < spelling.mixed < spelling.present
+        missing = records - spelling.present
+        if text and self.as_it_is:
+            missing = 0 if self.is_stratum else self.found.empty
         by_other = text and not self.said and self.found.other == spelling.mixed
         return ConvertedColumn(
             self.name,
             _WORDS.get(self.type, TEXT),
-            0 if text and self.as_it_is else records - spelling.present,
+            missing,
             words=spelling.mixed if text and among else 0,
             respelled=not text and self.masked and not self.found.comes_back,
             coded=text and not self.said and spelling.present > 0 == spelling.mixed,
@@ -305,6 +324,7 @@ def plan_columns(
     """
     declared_types = _list_declared_types(columns_by_name, job, numbers)
     as_it_is = job is not None
+    strata = job.roles.stratum if job else ()
     plans = []
     for name, text in columns_by_name.items():
         column_type = text.type_as_it_is if as_it_is else text.type
@@ -316,6 +336,7 @@ def plan_columns(
                 said=name in declared_types,
                 masked=name in declared_types and name not in numbers,
                 as_it_is=as_it_is and name not in declared_types,
+                is_stratum=name in strata,
             )
         )
     return plans

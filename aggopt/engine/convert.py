@@ -147,7 +147,8 @@ def convert(
     job
         A job, or the path of one: its [input] describes the format of the files,
         and its roles and [attributes] decide types as in `mask`.  Other columns are
-        published as spelled, including blanks and words for missing values.
+        published as spelled, including blanks and words for missing values.  Their
+        empty entries are missing, except in strata.
     separator, decimal, multiline, encoding
         Without a job: the format of the files, and whether entries may span lines.
         Separator and decimal point are inferred when omitted.

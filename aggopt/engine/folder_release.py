@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from aggopt.engine.steps.weights import describe_folder_weights
 from aggopt.engine.storage.input_parts import count_records_before
 from aggopt.engine.storage.scratch_files import load_state, write_atomically
 from aggopt.engine.validate.output_folders import DIGEST, MANIFEST
+from aggopt.errors import JobError
 from aggopt.job import Job, P3m
 from aggopt.pipeline.aggregate import margins
 from aggopt.release.audit.audit import Audit
@@ -86,6 +88,11 @@ class FolderRelease:
         from aggopt.release.report.release_report import require_place, write_page
 
         require_place(Path(path), overwrite=overwrite)
+        if originals is not None and not isinstance(originals, str | PathLike):
+            raise JobError(
+                f"originals is a {type(originals).__name__}, and no path.",
+                fix="name the folder or the pattern that was masked.",
+            )
         folder = None if originals is None else Path(originals)
         facts = read_folder_report(self.path, private=self.private, originals=folder)
         return write_page(facts, Path(path), overwrite=overwrite)

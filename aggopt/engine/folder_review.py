@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aggopt.core.memory import require_memory
-from aggopt.core.regular_files import is_folder_or_pattern
+from aggopt.core.regular_files import is_folder_or_pattern, require_regular
 from aggopt.core.types import I64, Labels
 from aggopt.data.formats.parquet import check_parquet
 from aggopt.data.readers.codebook import apply_declared_types
@@ -118,6 +118,9 @@ class TwoFolders:
         TableError, InfeasibleInputError
             They are exchanged, do not fit memory, or cannot be read.
         """
+        for path in (self.original, self.released):
+            if not is_folder_or_pattern(path):
+                require_regular(path)
         self._require_not_swapped()
         needs = _estimate_reading(self.original, self.released, copies=COPIES)
         require_memory(*needs, WITHOUT_READING)

@@ -195,11 +195,7 @@ def _add_levels(run: _Run, config: RunState, schema: pa.Schema) -> RunState:
         run.each("levels", len(config.pieces), config)
     if config.dates:
         run.each("dates", len(config.pieces), config)
-    levels = attribute_values.add_levels(attribute_values.add_clocks(config), schema)
-    values.require_numbers_with_bounds(
-        attribute_values.make_empty_table(schema, levels), levels.job
-    )
-    return levels
+    return attribute_values.add_levels(attribute_values.add_clocks(config), schema)
 
 
 def _partition_parts(

@@ -11,7 +11,7 @@ from typing import Any
 from aggopt.core.equality import to_hashable
 from aggopt.core.frame import compute_fingerprint
 from aggopt.core.parallel import run_in_processes
-from aggopt.core.plural import plural
+from aggopt.core.plural import is_or_are, plural
 from aggopt.core.randomness import derive_secret
 from aggopt.core.validation import is_whole_number
 from aggopt.data.readers.read import read_file
@@ -180,7 +180,8 @@ class Run:
     @property
     def so_far(self) -> str:
         """Number of finished cells, and whether they are kept."""
-        count = f"{len(self.found)} of {plural(len(self.cells), 'cell')} are done"
+        done = len(self.found)
+        count = f"{done} of {plural(len(self.cells), 'cell')} {is_or_are(done)} done"
         if self.cache.folder is None:
             return f"{count}, and not kept: name a cache to go on another time."
         return f"{count}, and kept in {self.cache.folder}: call again to go on."

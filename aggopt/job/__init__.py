@@ -10,6 +10,7 @@ from aggopt.aggregate.shift_settings import Squared as Squared
 from aggopt.core.section import SolverSection as SolverSection
 from aggopt.job._job import Job as Job
 from aggopt.job._job import choose_partition as choose_partition
+from aggopt.job._job import is_partition_reason as is_partition_reason
 from aggopt.job._job import make_input_section as make_input_section
 from aggopt.job._privacy import Privacy as Privacy
 from aggopt.job._privacy import Repairing as Repairing

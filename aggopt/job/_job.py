@@ -281,6 +281,18 @@ def read_sections(file: Path) -> dict[str, Any]:
     )
 
 
+_CHOSEN = "The partition "  # begins the reason of a chosen method, and no other note
+
+
+def is_partition_reason(note: str) -> bool:
+    """Whether a note of a release states which partition was chosen, and why.
+
+    >>> is_partition_reason("The partition 'mdav' was chosen: n = 9 is small.")
+    True
+    """
+    return note.startswith(_CHOSEN)
+
+
 def choose_partition(
     job: Job,
     n: int,
@@ -316,9 +328,7 @@ def choose_partition(
     section = Job.model_validate(
         {"roles": job.roles, "privacy": job.privacy, "partition": keys}
     ).partition
-    reason = (
-        f"The partition {recommendation.method!r} was chosen: {recommendation.reason}"
-    )
+    reason = f"{_CHOSEN}{recommendation.method!r} was chosen: {recommendation.reason}"
     if partition.time_limit is not None and "time_limit" not in recommendation.settings:
         reason += " It ends by itself: [partition] time_limit is not needed."
     return job.model_copy(update={"partition": section}), (reason,)

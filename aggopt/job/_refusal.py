@@ -8,8 +8,8 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel
 from pydantic import ValidationError as Invalid
 
-from aggopt.aggregate import CATEGORY_AGGREGATORS
-from aggopt.aggregate.kept_statistics import FORMULA, TABLE
+from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
+from aggopt.aggregate.kept_statistics import FORMULA, TABLE, list_plain_statistics
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._privacy import Privacy, Treatment
 from aggopt.partition.shared.settings import WAYS
@@ -195,7 +195,7 @@ def _make_form_error(
             if wish in place:
                 return _make_wish_error(wish, first)
         if key == ["keep"]:
-            return _make_keep_error(first["input"], tried)
+            return _make_keep_error(place[1], first["input"], tried)
     if section == ["partition"] and key == ["attributes"]:
         return _make_blocks_error(first["input"])
     return None
@@ -272,14 +272,16 @@ def _make_wish_error(wish: str, error: Any) -> JobError:
     )
 
 
-def _make_keep_error(entry: Any, tried: Any) -> JobError:
+def _make_keep_error(method: str, entry: Any, tried: Any) -> JobError:
     """Return the error of an invalid `keep`, as a table if it resembles one."""
     for error in tried:
         if isinstance(error_text := error.get("ctx", {}).get("error"), JobError):
             return error_text
+    section: Any = AGGREGATORS[method].settings
+    names = [f'"{name}"' for name in list_plain_statistics(section.able)]
     return JobError(
         f"[aggregation] keep is {format_entry(entry)}{format_keys(entry)}.",
-        fix=f'write "mean", "variance" or "covariance", {TABLE}, or {FORMULA}.',
+        fix=f"write {', '.join(names[:-1])} or {names[-1]}, {TABLE}, or {FORMULA}.",
     )
 
 

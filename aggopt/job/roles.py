@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from aggopt.core.column_names import count_numeric_names
+from aggopt.core.plural import agree
 from aggopt.errors import JobError, TableError
 
 DROPPED = ("identifier", "unit", "wish", "drop")  # roles that no release holds
@@ -149,8 +150,9 @@ def _advise_names(columns: Sequence[str], role_count: int) -> str:
     count = count_numeric_names(columns)
     if count:
         return (
-            f"{count} of the table's {len(columns)} column names are numbers: if its "
-            "first line is a record, put a line with names above it."
+            f"{count} of the table's {len(columns)} column names "
+            f"{agree(count, 'is a number', 'are numbers')}: if its first line is a "
+            "record, put a line with names above it."
         )
     if not columns:
         return "bring a table with columns."

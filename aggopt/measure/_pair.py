@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.columns import find_groups
+from aggopt.core.plural import plural
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64, Bool, Labels
@@ -174,7 +175,7 @@ def _read_labels(name: str, columns: Any, n: int) -> Labels | None:
     labels = find_groups(columns)
     if len(labels) != n:
         raise TableError(
-            f"{name} has {len(labels)} records, and the tables have {n}.",
+            f"{name} has {plural(len(labels), 'record')}, and the tables have {n}.",
             fix="pass one entry per record, in the order of the tables.",
         )
     return labels

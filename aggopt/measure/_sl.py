@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.plural import agree
 from aggopt.core.types import Floats, WishValues
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
@@ -101,7 +102,8 @@ def _spread_argument(argument: WishValues, name: str, pair: Pair) -> Floats:
     bad = int((~(np.isfinite(array) & (array >= 0))).sum())
     if bad:
         raise JobError(
-            f"{name} has {bad} entries that are negative or not finite.",
+            f"{name} has {bad} {agree(bad, 'entry that is', 'entries that are')} "
+            "negative or not finite.",
             fix="pass real numbers of at least 0.",
         )
     numbers = np.broadcast_to(array.astype(np.float64), (n, d))

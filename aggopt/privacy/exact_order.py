@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from aggopt.core.columns import REFUSE, Entries, list_plain_entries, map_attributes
+from aggopt.core.plural import agree, plural
 from aggopt.core.section import Finite
 from aggopt.core.types import I64
 from aggopt.core.validation import is_number
@@ -59,8 +60,9 @@ class Numbers:
         unfit = len(distinct) - len(exact)
         if unfit:
             raise TableError(
-                f"{unfit} of {len(distinct)} distinct confidential values are no "
-                "finite numbers, of which alone it can be said how near they are.",
+                f"{unfit} of {plural(len(distinct), 'distinct confidential value')} "
+                f"{agree(unfit, 'is no finite number', 'are no finite numbers')}: only "
+                "between these are distances known.",
                 fix="recode them as numbers (a date as days since a day), or remove "
                 "those records.",
             )

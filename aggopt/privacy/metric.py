@@ -17,6 +17,7 @@ from aggopt.core.columns import (
     iter_columns,
     list_plain_entries,
 )
+from aggopt.core.plural import is_or_are, plural
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy.distance import Distance
@@ -94,8 +95,9 @@ class Metric:
         strange = sum(value not in place for value in distinct)
         if strange:
             raise TableError(
-                f"{strange} of {len(distinct)} distinct confidential values are not in "
-                f"the order, which names {len(place)} values.",
+                f"{strange} of {plural(len(distinct), 'distinct confidential value')} "
+                f"{is_or_are(strange)} not in the order, which names "
+                f"{plural(len(place), 'value')}.",
                 fix="name each value once, lowest first, spelled and typed as in the "
                 "table.",
             )
@@ -138,7 +140,7 @@ def read_order(order: Any) -> tuple[Hashable, ...]:
         )
     if len(set(entries)) < len(entries):
         raise _make_order_error(
-            f"order names {len(set(entries))} values {len(entries)} times."
+            f"order names {plural(len(set(entries)), 'value')} {len(entries)} times."
         )
     return tuple(entries)
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from aggopt.core.plugins.function import UserFunction
 from aggopt.core.plugins.loading import Origin
+from aggopt.core.plural import agree, plural
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section
 from aggopt.core.types import F64, I64, Bool
@@ -74,8 +75,9 @@ class OwnCheck(Check):
         if self.holds:
             return f"{sentence}."
         return (
-            f"{sentence}: {self.broken} of {self.groups} groups fail, the smallest of "
-            f"{self.worst} records."
+            f"{sentence}: {self.broken} of {plural(self.groups, 'group')} "
+            f"{agree(self.broken, 'fails', 'fail')}, the smallest of "
+            f"{plural(self.worst, 'record')}."
         )
 
 

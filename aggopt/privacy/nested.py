@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from aggopt.core.columns import is_missing, is_series, iter_columns, list_plain_entries
+from aggopt.core.plural import agree, plural
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy.distance import Distance, require_exact
@@ -77,8 +78,8 @@ class Nested(Distance):
         strange = sum(v not in leaves for v in values if v is not None)
         if strange:
             raise TableError(
-                f"{strange} of {len(values)} distinct confidential values are no "
-                "leaves of the tree.",
+                f"{strange} of {plural(len(values), 'distinct confidential value')} "
+                f"{agree(strange, 'is no leaf', 'are no leaves')} of the tree.",
                 fix="add each to the tree, spelled and typed as in the table.",
             )
         return _place_values(values, codes, parent)

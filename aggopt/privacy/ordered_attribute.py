@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.columns import code_entries, iter_columns, list_plain_entries
+from aggopt.core.plural import agree, is_or_are, plural
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy.distance import Distance, require_exact
@@ -168,14 +169,15 @@ def _rank_entries(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     missing = int((codes < 0).sum())
     if missing:
         raise TableError(
-            f"{missing} confidential values are missing.",
+            f"{plural(missing, 'confidential value')} {is_or_are(missing)} missing.",
             fix="remove those records or fill the values first.",
         )
     distinct = list_plain_entries(entries[np.unique(codes, return_index=True)[1]])
     words = sum(not isinstance(value, Real | Decimal) for value in distinct)
     if words:
         raise TableError(
-            f"{words} of {len(distinct)} distinct confidential values are no numbers.",
+            f"{words} of {plural(len(distinct), 'distinct confidential value')} "
+            f"{agree(words, 'is no number', 'are no numbers')}.",
             fix="recode them as numbers in the order in which they are close: ranks, "
             "0 for the lowest; a date as days since a day.  A job orders them itself, "
             "and knows other distances.",
@@ -256,13 +258,15 @@ def rank_numbers(distinct: Sequence[Any]) -> I64:
     words = sum(not isinstance(value, Real | Decimal) for value in distinct)
     if words:
         raise make_unordered_error(
-            f"{words} of {len(distinct)} distinct values are no numbers"
+            f"{words} of {plural(len(distinct), 'distinct value')} "
+            f"{agree(words, 'is no number', 'are no numbers')}"
         )
     exact = [_read_comparable(value) for value in distinct]
     endless = exact.count(None)
     if endless:
         raise TableError(
-            f"{endless} of {len(distinct)} distinct confidential values are infinite.",
+            f"{endless} of {plural(len(distinct), 'distinct confidential value')} "
+            f"{is_or_are(endless)} infinite.",
             fix="remove those records, or set the values to a finite number.",
         )
     rank = np.empty(len(exact), np.int64)

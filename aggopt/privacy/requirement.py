@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.plural import agree, plural
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy.distance import compute_starts
@@ -65,8 +66,13 @@ class Check:
             f"{self.promise} {self.sign} {self.asked:g} {says} for "
             f"{self.attribute!r}: the worst group, of {self.worst} records, has "
             f"{self.found:.6g}"
-            + ("." if self.holds else f"; {self.broken} of {self.groups} groups fail.")
+            + ("." if self.holds else f"; {self._describe_broken()}.")
         )
+
+    def _describe_broken(self) -> str:
+        """Return the number of groups that do not satisfy the requirement, as text."""
+        groups = plural(self.groups, "group")
+        return f"{self.broken} of {groups} {agree(self.broken, 'fails', 'fail')}"
 
 
 class Requirement(ABC):

@@ -29,7 +29,7 @@ from aggopt.data.context.strata import RecordStrata
 from aggopt.data.formats.registry import FORMATS, get_suffix, list_packages
 from aggopt.data.parsing.columns import to_floats
 from aggopt.data.table import Table
-from aggopt.errors import TableError, require_known
+from aggopt.errors import JobError, TableError, require_known
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.measure.safe_figures import compute_correlations
@@ -507,22 +507,31 @@ class Release(EqualByField):
         *,
         private: bool = False,
         title: str | None = None,
+        originals: object = None,
         overwrite: bool = False,
     ) -> Path:
         """Write the report of the release, one page of HTML, and return its path.
 
         It is for the public (docs/report.md), unless it is `private`: then it has the
         private section, and mode 0600.  What `write` writes as `report` is counted on
-        the file; this one on the values in memory.
+        the file; this one on the values in memory, with their originals: only the
+        release of a folder takes `originals`.
 
         Raises
         ------
+        JobError
+            `originals` are named.
         TableError
             The path does not end in .html, cannot be written to, or is taken and
             `overwrite` is not set.
         """
         from aggopt.release.report.release_report import write_report
 
+        if originals is not None:
+            raise JobError(
+                "This release has its originals in memory, and takes no others.",
+                fix="leave originals out; the release of a folder takes them.",
+            )
         return write_report(
             self, path, private=private, title=title, overwrite=overwrite
         )

@@ -335,12 +335,14 @@ def _get_named_solver(name: object, able: list[Solver]) -> Solver:
 
 
 def _unknown(name: str, able: list[Solver]) -> UnknownNameError:
-    """Return the refusal of an unknown name, with those that are installed first."""
-    spelled = {s: s.name if ":" in name else _strip_language(s) for s in able}
-    here = {spelled[s] for s in able if s.installed}
-    return UnknownNameError(
-        "solver", name, spelled.values(), absent={*spelled.values()} - here
-    )
+    """Return the refusal of an unknown name, with those that are installed first.
+
+    A name without a language suggests the nearest one without its own.
+    """
+    absent = [solver.name for solver in able if not solver.installed]
+    near = () if ":" in name else map(_strip_language, able)
+    names = [solver.name for solver in able]
+    return UnknownNameError("solver", name, names, absent=absent, near=near)
 
 
 def _get_passed_solver(thing: object) -> Solver:

@@ -80,6 +80,19 @@ def test_a_refusal_says_why_and_what_there_is(method, keep):
         job(aggregation={"method": method, "keep": keep})
 
 
+@pytest.mark.parametrize("method", [m for m in AGGREGATORS if m != "median"])
+def test_an_unknown_statistic_names_those_that_the_method_keeps(method):
+    able = {keep for keep in STATISTICS if stated()[method, keep] != "no"}
+    with refused(JobError, "everything") as of_job:
+        job(aggregation={"method": method, "keep": "everything"})
+    with refused(JobError, "everything") as of_function:
+        AGGREGATORS[method].function([[0.0], [2]], [0, 0], keep="everything")
+    named = of_job.value.fix.partition(", {")[0]
+    assert {keep for keep in STATISTICS if f'"{keep}"' in named} == able
+    _, _, known = of_function.value.fix.rstrip(".").partition("The known names are ")
+    assert set(known.split(", ")) == able
+
+
 def test_keep_is_of_numbers_not_of_categories():
     section = {"categories": {"method": "plurality", "keep": "mean"}}
     with refused(JobError, "[aggregation.categories]"):

@@ -15,7 +15,7 @@ from aggopt.command.collect_errors import find_obstacles
 from aggopt.command.draft import propose_job
 from aggopt.data.readers.read import read_as_text
 from aggopt.engine.mask import replace_engine_keys
-from aggopt.errors import TableError
+from aggopt.errors import JobError, TableError
 
 CLOSE = JOB + 't = 0.4\nrepair = "merge"\n'
 OTHERS = {
@@ -93,6 +93,78 @@ def test_missing_values_that_the_job_allows_are_no_obstacle(tmp_path, more):
     )
     holed = persons(60).assign(note=["a", None] * 30)
     assert looked(tmp_path, holed, job=asked + more).obstacles == ()
+
+
+PROMISED = JOB + 'l = 2\nrepair = "merge"\n'
+BEFORE_WORK = {  # a column and its job, and what mask and check name of it
+    "bounds of text": (
+        {"age": ["30", "30+"] * 30},
+        JOB + "[attributes.age]\nlower = 0\n",
+        "of what is no number",
+    ),
+    "a whole category": (
+        {"age": ["30", "30+"] * 30},
+        JOB + "[attributes.age]\ninteger = true\n",
+        "of what is no number",
+    ),
+    "bounds of truth values": (
+        {"age": [True, False] * 30},
+        JOB + "[attributes.age]\nlower = 0\n",
+        "of what is no number",
+    ),
+    "bounds of dates": (
+        {"age": pd.date_range("2020-01-01", periods=60)},
+        JOB + "[attributes.age]\nlower = 0\n",
+        "of what is no number",
+    ),
+    "a tree that is not published": (
+        {"age": ["30", "30+"] * 30},
+        JOB
+        + '[aggregation.categories]\nmethod = "frequencies"\n[attributes.age]\n'
+        + 'tree = {all = ["30", "30+"]}\npublish = "node"\n',
+        "publish = 'node'",
+    ),
+    "a rare number": (
+        {},
+        JOB + '[attributes.age]\nrare = "avoid"\n',
+        "is of categories",
+    ),
+    "a missing confidential value": (
+        {"ill": ["flu", None] + ["flu", "none"] * 29},
+        PROMISED,
+        "'ill': 1 ",
+    ),
+    "missing strata": (
+        {"note": ["a", None] + ["a", "b"] * 29},
+        JOB.replace('other = ["note"]', 'stratum = ["note"]'),
+        "'note'",
+    ),
+    "missing weights": (
+        {"note": [1.0, None] + [1.0, 2.0] * 29},
+        JOB.replace('other = ["note"]', 'weight = ["note"]'),
+        "'note'",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BEFORE_WORK)
+def test_check_finds_what_mask_refuses_before_it_partitions(tmp_path, what):
+    columns, job, named = BEFORE_WORK[what]
+    found = looked(tmp_path, persons(60).assign(**columns), job=job)
+    (obstacle,) = found.obstacles
+    assert named in obstacle.problem
+    asked = replace_engine_keys(tmp_path / "job.toml", name="local")
+    with refused((TableError, JobError), named):
+        masked(tmp_path / "in", asked, tmp_path / "out")
+
+
+OWN_VALUE = PROMISED + '[privacy.confidential.ill]\nmissing = "own value"\n'
+
+
+@pytest.mark.parametrize("job", [JOB, OWN_VALUE])
+def test_confidential_values_that_are_not_counted_may_be_missing(job, tmp_path):
+    holed = persons(60).assign(ill=["flu", None] * 30)
+    assert looked(tmp_path, holed, job=job).obstacles == ()
 
 
 def test_each_file_that_differs_is_an_obstacle_by_name(tmp_path):

@@ -532,7 +532,7 @@ def test_a_first_line_of_entries_is_no_header(here, aggopt):  # noqa: F811
     Path("people.csv").write_text("flu,yes\nasthma,no\nflu,yes\n")
     code, _, err = aggopt(*INIT)
     assert code == 2
-    assert "2 of the 2 column names of people.csv are entries" in err
+    assert "2 of the 2 column names of people.csv occur below as entries" in err
 
 
 def test_odd_names_are_written_so_that_they_are_read(tmp_path):
@@ -589,3 +589,52 @@ def test_numbers_that_are_words_are_no_identifier(tmp_path):
     some, all_ = profile_columns(*read_with_dialect(path))
     assert (some.names_records, all_.names_records) == (False, True)
     assert re.fullmatch("text, 3 different", str(some))
+
+
+def reasons(tmp_path, **columns):
+    """Return the reason of each proposal, for a table of these columns."""
+    path = tmp_path / "people.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    proposed = propose_job(path, tmp_path / "job.toml").proposed
+    return {proposal.look.name: proposal.reason for proposal in proposed}
+
+
+@pytest.mark.parametrize(
+    ("labels", "alike"),
+    [
+        (["North", "north", "South"], "2 of 3"),
+        (["F", "f", "m"], "2 of 3"),
+        (["a", "b", "B ", "b"], "2 of 3"),
+        (["a", "b", "c"], None),
+    ],
+)
+def test_labels_that_look_alike_are_noted(tmp_path, labels, alike):
+    found = reasons(tmp_path, area=labels * 12, age=range(20, 20 + 12 * len(labels)))
+    assert ("differ from another" in found["area"]) == bool(alike)
+    assert (alike or "masked as names") in found["area"]
+    assert "differ" not in found["age"]
+
+
+AGES = [20 + i % 60 for i in range(120)]
+STRAY = {  # entries that take the place of the first ones
+    (999,): 1,
+    (-9, 9999): 2,
+    (998, 999, 997): 3,
+    (99,): 0,  # an age
+    (-9.5,): 0,
+    (-9, -3): 0,  # others are below 0, too
+    (1000,): 0,
+    (): 0,
+}
+
+
+@pytest.mark.parametrize("stray", STRAY)
+def test_numbers_that_look_like_codes_for_missing_are_noted(tmp_path, stray):
+    entries = [*stray, *AGES[len(stray) :]]
+    reason = reasons(tmp_path, age=entries)["age"]
+    count = STRAY[stray]
+    many = f"; {count} number{'s' * (count > 1)} look{'s' * (count == 1)} like"
+    assert (many in reason) == bool(count)
+    assert ("for missing values" in reason) == bool(count)
+    told = "; ".join(reason.split("; ")[1:])
+    assert not any(str(value) in told.replace("-9 or 999", "") for value in stray)

@@ -118,6 +118,18 @@ def test_losses_of_numbers_and_of_categories_are_said_separately() -> None:
     assert f"{100 * share:.2f} % of categories published as the original" in risk
 
 
+@pytest.mark.parametrize("section", [{}, {"partition": {"method": "recommended"}}])
+def test_the_reason_of_a_method_that_was_chosen_is_one_line(section, release) -> None:
+    plain = {"roles": release.job.roles, "privacy": release.job.privacy}
+    chosen = aggopt.mask(people(), Job(**plain, **section))
+    lines = format_release(chosen, FILES)
+    (reason,) = (line for line in lines if "was chosen" in line)
+    assert reason in chosen.notes
+    assert f"The partition {chosen.job.partition.method!r} was chosen: " in reason
+    assert len(lines) <= MOST
+    assert not any("was chosen" in line for line in format_release(release, FILES))
+
+
 @pytest.mark.parametrize(
     ("how", "drawn"), [({"method": "mean"}, False), ({"method": "p3m"}, True)]
 )

@@ -134,8 +134,10 @@ def test_a_damaged_parquet_file_is_refused(tmp_path):
 
 def test_paths_that_are_no_table_are_refused(tmp_path):
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "table.ods").touch()
     for name, message in {
         "none.csv": "There is no file",
+        "none.ods": "There is no file",
         "folder.csv": "is a directory",
         "table.ods": "ends in none of .csv, .parquet",
     }.items():

@@ -117,7 +117,11 @@ def test_known_suffixes_pass(suffix) -> None:
 
 
 @pytest.mark.parametrize("name", ["t.xls", "t", "csv", "t.csv.gz"])
-def test_others_are_refused_with_the_list(name) -> None:
+def test_others_are_refused_with_the_list(name, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with refused(TableError, f"no file {name}"):
+        require_format(Path(name))
+    Path(name).touch()
     for suffixes, written in ((tuple(FORMATS), False), (WRITTEN, True)):
         with pytest.raises(TableError) as error:
             require_format(Path(name), written=written)

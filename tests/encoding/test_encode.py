@@ -284,13 +284,13 @@ REFUSED: dict[str, tuple[Any, Any, type[AggoptError], str]] = {
         {"x": ["a", SECRET, SECRET]},
         {"x": {"order": ["a", "b"]}},
         TableError,
-        "1 of 2 different values, of 2 records, are not in the order",
+        "1 of 2 different values, of 2 records, is not in the order",
     ),
     "an unseen level of a tree": (
         {"x": ["a", SECRET, "b"]},
         {"x": {"tree": {"top": ["a", "b"]}}},
         TableError,
-        "1 of 3 different values, of 1 record, are not in the tree",
+        "1 of 3 different values, of 1 record, is not in the tree",
     ),
     "an inner node": (
         {"x": ["a", "top", "b"]},

@@ -119,7 +119,7 @@ def test_numbers_are_ranked_one_by_one_and_names_are_not() -> None:
         lambda: correlated_blocks(E, 0.5),
         lambda: in_blocks(E, 3, [[j] for j in range(5)], method="univariate"),
     ):
-        with refused(JobError, "no plain numbers"):
+        with refused(JobError, "no plain number"):
             work()
 
 

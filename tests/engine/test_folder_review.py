@@ -144,6 +144,37 @@ def test_the_command_looks_at_folders(tmp_path, aggopt, monkeypatch):
     assert (code, json.loads(told)["population"]) == (0, 80.0)
 
 
+@pytest.mark.parametrize("command", ["risk", "assess", "utility"])
+def test_a_release_that_is_missing_is_named_for_a_folder_too(
+    command, tmp_path, aggopt, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "in", persons(20))
+    put(tmp_path / "out", persons(20))
+    read(tmp_path / "out").to_csv(tmp_path / "out.csv", index=False)
+    text = (
+        '[roles]\nidentifier = ["name"]\nconfidential = ["ill"]\nother = ["note"]\n'
+        'quasi-identifier = ["age", "height", "income"]\n[privacy]\nk = 4\n'
+    )
+    (tmp_path / "job.toml").write_text(text)
+    for released in ("MISSING", "MISSING.csv"):
+        for original in ("in", "in/*.parquet", "out.csv"):
+            code, _, errors = aggopt(command, original, released, "job.toml")
+            assert (code, errors.splitlines()[0]) == (
+                2,
+                f"Error: There is no file {released}.",
+            )
+        code, _, errors = aggopt(command, released, "out", "job.toml")
+        assert (code, errors.splitlines()[0]) == (
+            2,
+            f"Error: There is no file {released}.",
+        )
+    code, _, errors = aggopt(command, "in", "out.csv", "job.toml")
+    links = command != "utility"
+    assert code == (2 if links else 0)
+    assert ("in is a folder, and out.csv one file" in errors) == links
+
+
 def source_of(tmp_path, **how):
     """Return a folder and its release."""
     folder = put(tmp_path / "in", persons(60))

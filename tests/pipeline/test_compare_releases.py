@@ -14,6 +14,7 @@ from refusals import refused
 from tables import people
 
 import aggopt
+from aggopt.core.plural import plural
 from aggopt.errors import AggoptError
 from aggopt.pipeline.review.compare_with_keys import (
     _count_groups,
@@ -167,7 +168,7 @@ def test_one_table_and_one_release_too_few_are_refused(folder) -> None:
         with refused(AggoptError, "a.csv", "b.csv", "people.csv") as error:
             together(folder, *names, manifests=manifests)
         assert error.value.problem == (
-            f"There are {len(names)} releases and 1 manifests."
+            f"{plural(len(names), 'release')} and 1 manifest are named."
         )
 
 

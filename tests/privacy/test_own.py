@@ -79,7 +79,7 @@ def test_the_check_says_who_counted():
     assert (broken.groups, broken.broken, broken.worst) == (3, 1, 2)
     assert (broken.keeps, broken.promise) == ("", "spread")
     assert str(broken) == (
-        "spread DOES NOT HOLD for 'pay', by object spread: 1 of 3 groups fail, the "
+        "spread DOES NOT HOLD for 'pay', by object spread: 1 of 3 groups fails, the "
         "smallest of 2 records."
     )
     kept = requirement(spread, least=0).check(LABELS)

@@ -309,18 +309,18 @@ def test_the_sentence_of_the_audit():
     labels = np.array([0, 0, 0, 1, 1])
     assert str(m.check(labels)) == (
         "(5, m)-anonymity m >= 2 DOES NOT HOLD for 'x': the worst group, of 3 records, "
-        "has 1.5; 1 of 2 groups fail."
+        "has 1.5; 1 of 2 groups fails."
     )
     assert m.check(labels).keeps == "m of at most 1"
     assert str(delta.check(labels)) == (
         "(5, delta)-dissimilarity delta >= 0.75 DOES NOT HOLD for 'x': the worst "
-        "group, of 3 records, has 0.5; 1 of 2 groups fail."
+        "group, of 3 records, has 0.5; 1 of 2 groups fails."
     )
     assert delta.check(labels).keeps == "delta of at most 0.5, rounded down"
     p = Sensitivity("x", np.array([0, 1, 2, 0, 0]), 2)
     assert str(p.check(labels)) == (
         "p-sensitive p >= 2 DOES NOT HOLD for 'x': the worst group, of 2 records, has "
-        "1; 1 of 2 groups fail."
+        "1; 1 of 2 groups fails."
     )
     assert p.check(labels).keeps == "p of at most 1"
     relative = both(0.5, 2, 1, [1, 2], relative=True)[0]

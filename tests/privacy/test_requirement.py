@@ -56,7 +56,7 @@ KEPT = Check("pay", "distinct l", 2, 3, True, groups=4, broken=0, worst=7)
         (
             Check("pay", "t (equal)", 0.25, 0.5, False, 4, 1, 7, sign="<="),
             "t (equal) <= 0.25 DOES NOT HOLD for 'pay': the worst group, of 7 "
-            "records, has 0.5; 1 of 4 groups fail.",
+            "records, has 0.5; 1 of 4 groups fails.",
         ),
         (
             Check("pay", "t (equal)", 0.25, 0, True, 4, 0, 7, trivial=True, sign="<="),

@@ -204,7 +204,7 @@ def test_broken_l_and_t_say_what_these_groups_keep():
     assert first.startswith("k = 2 holds on the masked attributes: 8 records")
     assert second == (
         "distinct l >= 3 DOES NOT HOLD for 'ill': the worst group, of 4 records, has "
-        "2; 1 of 2 groups fail."
+        "2; 1 of 2 groups fails."
     )
     assert not found.holds
     said = expect_refusal(table, SICK, k=2, l=3)

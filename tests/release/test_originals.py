@@ -322,6 +322,42 @@ def test_a_value_that_is_published_tells_what_dominates_or_it_is_not_counted():
     assert any("makes up more" in n for n in audited(before, after).notes)
 
 
+def test_weights_hide_no_value_that_dominates_a_plain_sum():
+    x, labels = np.array([999.0, 50, 60, 55, 69]), np.zeros(5, dtype=int)
+    for w in (0.01, 0.5, 1.0, 3.0):  # of the age of 999
+        weights = np.array([w, 1, 2, 1, 2])
+        mean = np.full(5, np.average(x, weights=weights))
+        assert count_dominated(x, mean, labels, 0.8, weights=weights) == 1
+        assert count_dominated(x, mean, labels, 0.8, weights=7 * weights) == 1
+        assert count_dominated(x, 2 * mean, labels, 0.8, weights=weights) == 0
+    even = np.array([20.0, 30, 25, 25, 30])  # which one weight makes uneven
+    weights = np.array([1.0, 1, 1, 1, 30])
+    mean = np.full(5, np.average(even, weights=weights))
+    assert count_dominated(even, mean, labels, 0.8, weights=weights) == 1
+    assert count_dominated(even, mean, labels, 0.8) == 0
+    rng = np.random.default_rng(3)
+    y, groups = rng.normal(size=60), np.arange(60) % 20
+    means = (np.bincount(groups, y) / 3)[groups]
+    for share in (0.5, 0.6, 0.7):
+        plain = count_dominated(y, means, groups, share)
+        assert 0 < plain == count_dominated(y, means, groups, share, 0, np.full(60, 4))
+
+
+def test_a_weighted_release_and_its_review_note_an_age_of_999(tmp_path):
+    ages = [999.0, 50, 60, 55, 69, 30, 35, 32, 38, 33]
+    frame = pd.DataFrame({"age": ages, "w": [1.0, 9, 9, 9, 9, 1, 1, 1, 1, 1]})
+    roles = {"quasi-identifier": ["age"], "weight": ["w"]}
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    asked = job(k=5, roles=roles)
+    release = aggopt.mask(tmp_path / "people.csv", asked)
+    files = release.write(tmp_path / "masked.csv")
+    review = assess_release(tmp_path / "people.csv", files.table, asked)
+    for notes in (release.notes, review.audit.notes):
+        (note,) = (note for note in notes if "makes up more" in note)
+        assert "'age' in 1 of 2 groups" in note
+        assert "nearly gives away" not in note  # 37 times the mean is far from 999
+
+
 def test_the_note_names_the_attribute_and_counts_groups():
     before = column(7.1, 2.9, 3, 4, 5, 6)
     after = column(5, 5, 3.5, 3.5, 5.5, 5.5)

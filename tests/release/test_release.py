@@ -10,7 +10,7 @@ from refusals import refused
 from tables import job, people
 
 import aggopt
-from aggopt.errors import PrivacyError, TableError
+from aggopt.errors import JobError, PrivacyError, TableError
 from aggopt.release.audit.audit import recount_file
 
 ONE = {"quasi-identifier": ["x"]}
@@ -108,6 +108,9 @@ def test_a_report_is_of_the_release_and_as_asked(release, monkeypatch) -> None:
     release.report("b.html", private=True, title="Ours", overwrite=True)
     assert [of[1:] for of, _ in asked] == [("a.html",), ("b.html",)]
     assert all(of[0] is release for of, _ in asked)
+    with refused(JobError, "originals"):
+        release.report("c.html", originals="people.csv")
+    assert len(asked) == 2
     assert [how for _, how in asked] == [
         {"private": False, "title": None, "overwrite": False},
         {"private": True, "title": "Ours", "overwrite": True},

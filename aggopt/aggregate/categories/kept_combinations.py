@@ -11,7 +11,7 @@ from aggopt.aggregate.categories._candidates import Candidates
 from aggopt.aggregate.categories.published import PublishedCategories
 from aggopt.core.deadline import Deadline
 from aggopt.core.frame import to_column, to_frame
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.core.randomness import derive_secret, draw_permutation, draw_uniforms
 from aggopt.core.record_weights import check_weights, scale_to_mean_one
 from aggopt.core.types import I64, Bool
@@ -260,8 +260,9 @@ def build_frequency_data(
     short = int((counts < weights.min()).sum() * (allowed == 0))
     if short:
         raise InfeasibleInputError(
-            f"{plural(short, 'level')} of {counts.size} have fewer records than the "
-            "smallest group, and cannot be published as often as that.",
+            f"{short} of {plural(counts.size, 'level')} "
+            f"{agree(short, 'has', 'have')} fewer records than the smallest group, and "
+            "cannot be published as often as that.",
             fix="allow a slack of a few records, or name a price.",
         )
     return model.Data(losses, weights, counts, np.full(counts.shape, allowed))

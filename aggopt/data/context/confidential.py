@@ -4,7 +4,6 @@ A table in memory and its file give equal results: entries are compared as the n
 that they are or spell, and otherwise as text.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,9 +12,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.column_names import fold
+from aggopt.core.column_names import count_alike
 from aggopt.core.columns import OWN
 from aggopt.core.columns import encode_values as coded
+from aggopt.core.plural import agree
 from aggopt.core.types import I64
 from aggopt.data.parsing.entries import (
     Entries,
@@ -181,8 +181,9 @@ class _Column:
         words = self.values.count(_is_word)
         if words:
             raise TableError(
-                f"{words} of {len(self.values.which)} values are no numbers, and "
-                "levels are of numbers.",
+                f"{words} of {len(self.values.which)} values "
+                f"{agree(words, 'is no number', 'are no numbers')}, and levels are of "
+                "numbers.",
                 fix=f"recode them as numbers; or {NO_LEVELS}.",
             )
         numbers = np.array(self.values.distinct.tolist())
@@ -222,7 +223,8 @@ def _require_no_dates(values: Values, way: str, otherwise: str = "") -> None:
     dates = values.count(is_date)
     if dates:
         raise TableError(
-            f"{dates} of {len(values.which)} values are dates or times, which {way} "
+            f"{dates} of {len(values.which)} values "
+            f"{agree(dates, 'is a date or time', 'are dates or times')}, which {way} "
             "cannot compare.",
             fix=f"recode them as numbers, such as days since a day{otherwise}.",
         )
@@ -236,16 +238,15 @@ def _require_numbers(values: Values) -> None:
     words = values.count(_is_word)
     if words:
         raise TableError(
-            f"{words} of {len(values.which)} values are no numbers, and no order is "
-            "given.",
+            f"{words} of {len(values.which)} values "
+            f"{agree(words, 'is no number', 'are no numbers')}, and no order is given.",
             fix=COMPARED,
         )
 
 
 def _count_alike(distinct: Entries) -> int:
     """Return how many texts look like another one: their folded form is equal."""
-    folded = Counter(fold(value) for value in distinct if isinstance(value, str))
-    return sum(count for count in folded.values() if count > 1)
+    return count_alike(value for value in distinct if isinstance(value, str))
 
 
 def _describe_alike(name: str, values: Values, alike: int) -> tuple[str, ...]:

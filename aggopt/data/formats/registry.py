@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from aggopt.core.registry import Method, Registry
-from aggopt.core.regular_files import require_local
+from aggopt.core.regular_files import require_local, require_regular
 from aggopt.data.readers.codebook import Codebook
 from aggopt.errors import TableError
 from aggopt.job import Input
@@ -206,12 +206,14 @@ def require_format(path: Path, *, written: bool = False) -> Format:
     ------
     TableError
         The suffix is unknown, or the package for this format is missing; or as
-        `require_local`.
+        `require_local` and `require_regular`.
     """
     require_local(path)
     suffix = get_suffix(path)
     format = FORMATS.get(suffix)
     if format is None:
+        if not written:
+            require_regular(path)
         suffixes = list_suffixes(written=written)
         raise TableError(
             f"{path.name} ends in none of {', '.join(suffixes)}.",

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from aggopt.core.plural import is_or_are
 from aggopt.data.parsing.parse_text import MISSING
 from aggopt.data.restore_types import to_plain_column
 from aggopt.errors import JobError, TableError
@@ -157,8 +158,8 @@ def require_apart(distinct: Iterable[Any]) -> None:
     merged = len(present) - len(set(present))
     if merged:
         raise TableError(
-            f"{merged} of {len(present)} different entries are read as a value that "
-            "another one has, too.",
+            f"{merged} of {len(present)} different entries {is_or_are(merged)} read as "
+            "a value that another one has, too.",
             fix="spell each value in one way (no 1 beside 01 or 1.0, no blanks around "
             "text), or shorten numbers of more digits than a float has.",
         )

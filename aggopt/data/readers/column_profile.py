@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aggopt.core.column_names import count_alike
 from aggopt.core.types import F64, I64, Bool
 from aggopt.data.parsing.parse_text import parse_column, strip_blanks
 from aggopt.data.readers.codebook import read_codebook
@@ -32,6 +33,7 @@ NAMES = (TRUTH, TEXT, SPELLED_DATES, OTHER_DATES, CATEGORIES, RANKED)
 MANY = 50  # records
 NEARLY_ALL = 0.9  # of the records: ages and years never differ in so many
 FEW_SHARE = 5  # records: the k of a job that is written for a table
+MOST_NAMES = 10_000  # of a column: more are no categories
 ALIKE = 0.7  # of numbers drawn at random nine of ten have all digits; some are 0
 DENSE = 0.1  # of the numbers between the ends: those of a register with gaps
 _TIME = r"([T ]\d{1,2}:\d\d(:\d\d)?)?$"
@@ -76,6 +78,9 @@ class ColumnProfile:
         The profile of its numbers; None if they are not numbers.
     formats
         Formats that read its entries as dates, other than ISO 8601.
+    alike
+        The number of different names that differ from another one only in case, in
+        blanks around them or in invisible characters.
     """
 
     name: str
@@ -93,6 +98,7 @@ class ColumnProfile:
     codes: bool = False
     numbers: "NumberProfile | None" = field(default=None, repr=False)
     formats: tuple[str, ...] = ()
+    alike: int = 0
 
     @property
     def different(self) -> int | None:
@@ -182,12 +188,16 @@ class NumberProfile:
         numbers out, and none is below 0.
     fine
         Whether most have more than two decimals.
+    stray
+        How many look like codes for missing values: -9, 99, 999 and the like, far from
+        all others.
     """
 
     least: float
     mean: float
     alike: bool
     fine: bool
+    stray: int = 0
 
     @classmethod
     def of(cls, x: F64, *, different: int) -> "NumberProfile":
@@ -201,7 +211,33 @@ class NumberProfile:
             cents = 100 * x
             mean = float(x.mean())
             fine = (np.abs(cents - np.rint(cents)) > 1e-6 * np.abs(x)).mean() > 0.5
-        return cls(smallest, mean, smallest >= 0 and bool(same or dense), bool(fine))
+        similar = smallest >= 0 and bool(same or dense)
+        return cls(smallest, mean, similar, bool(fine), _count_stray(x))
+
+
+_NINES = [10**n - back for n in range(2, 10) for back in (1, 2, 3)]  # 99, 98, 97, 999
+_BELOW = [-1, *range(-9, -5), *(-n for n in (77, 88, *_NINES, 777, 888, 7777, 8888))]
+
+
+def _count_stray(x: F64) -> int:
+    """Return how many numbers (n,) look like codes for missing values.
+
+    Those above leave a gap to the others that is as wide as all of these; those below
+    are the only ones below 0.  Two numbers or more must remain.
+    """
+    above = np.isin(x, _NINES)
+    below = np.isin(x, _BELOW)
+    for stray in (above | below, above, below):
+        rest = np.unique(x[~stray])
+        if not stray.any() or len(rest) < 2:
+            continue
+        high = x[stray & above]
+        width = rest[-1] - rest[0]
+        is_far = not len(high) or high.min() - rest[-1] >= width
+        is_below = not (stray & below).any() or rest[0] >= 0
+        if is_far and is_below:
+            return int(stray.sum())
+    return 0
 
 
 def profile_columns(
@@ -240,7 +276,8 @@ def _profile_text(name: str, text: pa.ChunkedArray, csv_format: Input) -> Column
         profile = ColumnProfile(
             name, kind, len(text), missing, counts, words, blank=blank
         )
-        return replace(profile, formats=formats, codes=are_codes(entries))
+        alike = _count_alike_names(text)
+        return replace(profile, formats=formats, codes=are_codes(entries), alike=alike)
     thousands = csv_format.decimal == "," and may_be_thousands(text)
     return _profile_column(name, column, thousands=thousands)
 
@@ -289,7 +326,18 @@ def _profile_column(
         codes=are_codes(column),
         numbers=numbers,
         formats=formats,
+        alike=_count_alike_names(column),
     )
+
+
+def _count_alike_names(column: pa.ChunkedArray) -> int:
+    """Return how many names of a column look like another one; 0 if they are many."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return 0
+    names = pc.unique(column.drop_null())
+    return count_alike(names.to_pylist()) if len(names) <= MOST_NAMES else 0
 
 
 def _find_blank(column: pa.ChunkedArray) -> Bool | None:

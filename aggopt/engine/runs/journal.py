@@ -7,6 +7,7 @@ person wrote are data of the types that steps return, or damaged, and never code
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -44,8 +45,13 @@ _CARRIERS = {"name", "jobs", "workers", "scheduler", "insecure", "work", "resume
 
 
 def make_private_path(out: Path) -> Path:
-    """Return the path of the private folder of the release in `out`."""
-    return out.with_name(f"{out.name}.private")
+    """Return the path of the private folder of the release in `out`.
+
+    >>> make_private_path(Path("out")), make_private_path(Path("/data/out/.."))
+    (PosixPath('out.private'), PosixPath('/data.private'))
+    """
+    folder = out if out.name.strip(".") else Path(os.path.abspath(out))
+    return folder.parent / f"{folder.name}.private"
 
 
 class Identity(NamedTuple):

@@ -4,8 +4,9 @@ Dates, times of day and durations are numbers as in memory: whole multiples of t
 coarsest unit that makes all of the table's whole, counted from the first of them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -31,12 +32,14 @@ from aggopt.engine.storage.scratch_files import (
     sum_arrays,
     write_sorted,
 )
+from aggopt.engine.validate import values
 from aggopt.errors import AggoptError, TableError, naming
 from aggopt.job import Job
 from aggopt.pipeline.prepare.defaults import set_category_method
 from aggopt.pipeline.validate import categories
 
 LevelsOrError = tuple[str, Levels | AggoptError]
+Check = tuple[str | None, partial[None]]
 
 
 def find_categories(schema: pa.Schema, job: Job) -> tuple[str, ...]:
@@ -72,12 +75,20 @@ def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
 
     Columns that are not read are left out.
     """
+    return _make_empty_table(schema, config.job, config.levels, config.clocks)
+
+
+def _make_empty_table(
+    schema: pa.Schema,
+    job: Job,
+    levels: Mapping[str, Levels],
+    clocks: Mapping[str, Clock],
+) -> Table:
     frame = nw.from_native(schema.empty_table(), eager_only=True)
-    domains = {name: levels.domain for name, levels in config.levels.items()}
-    roles = config.job.roles.released
-    types = _list_types(schema, config.job)
-    attributes = list_missing_attributes(config.job)
-    return Table(frame, roles, False, types, domains, config.clocks, attributes)
+    domains = {name: level.domain for name, level in levels.items()}
+    types = _list_types(schema, job)
+    attributes = list_missing_attributes(job)
+    return Table(frame, job.roles.released, False, types, domains, clocks, attributes)
 
 
 def list_missing_attributes(job: Job) -> frozenset[str]:
@@ -121,7 +132,8 @@ def add_levels(config: RunState, schema: pa.Schema) -> RunState:
     TableError
         As `Levels.of`.
     JobError, InfeasibleInputError
-        The levels cannot be published as the job requires.
+        The levels cannot be published as the job requires, or bounds are of what is no
+        number.
     """
     types = _list_types(schema, config.job)
     levels = {}
@@ -133,17 +145,45 @@ def add_levels(config: RunState, schema: pa.Schema) -> RunState:
     with_levels = replace(config, levels=levels)
     table = make_empty_table(schema, with_levels)
     job = set_category_method(config.job, table)
-    categories.require_category_method(job, table)
-    if levels:
-        categories.require_publishable_nodes(job, table)
-    if not job.roles.weight:  # else once it is known what records weigh
-        categories.require_level_counts(
-            job, levels, lambda name: levels[name].counts, weighted=False
-        )
-    categories.require_categories(job, frozenset(levels))
-    for name, level in levels.items():
-        categories.require_frequent(job, name, level.domain, level.counts)
+    for _, check in _list_level_checks(job, table, levels):
+        check()
     return replace(with_levels, job=job)
+
+
+def list_folder_checks(
+    schema: pa.Schema, job: Job, levels: Mapping[str, Levels]
+) -> Iterator[Check]:
+    """Yield the checks that a job passes once the levels of categories are known.
+
+    Each has the column that it is about, None if about the job.  They need no record.
+    """
+    clocks = {
+        name: Clock(schema.field(name).type, 0, 1) for name in find_dates(schema, job)
+    }
+    table = _make_empty_table(schema, job, levels, clocks)
+    yield from _list_level_checks(set_category_method(job, table), table, levels)
+
+
+def _list_level_checks(
+    job: Job, table: Table, levels: Mapping[str, Levels]
+) -> Iterator[Check]:
+    """Yield the checks of settings of categories, and of bounds of numbers."""
+    yield None, partial(categories.require_category_method, job, table)
+    if levels:
+        yield None, partial(categories.require_publishable_nodes, job, table)
+    if not job.roles.weight:  # else once it is known what records weigh
+        counts = partial(
+            categories.require_level_counts,
+            *(job, levels, lambda name: levels[name].counts),
+            weighted=False,
+        )
+        yield None, counts
+    yield None, partial(categories.require_categories, job, frozenset(levels))
+    for name, level in levels.items():
+        frequent = (job, name, level.domain, level.counts)
+        yield name, partial(categories.require_frequent, *frequent)
+    for name in (n for n, section in job.attributes.items() if section.limited):
+        yield name, partial(values.require_number_with_bounds, table, name)
 
 
 def iterate_folder_levels(parts: InputFolder, job: Job) -> Iterator[LevelsOrError]:
@@ -162,8 +202,8 @@ def iterate_folder_levels(parts: InputFolder, job: Job) -> Iterator[LevelsOrErro
                     count_values(piece.read([name]).column(name), declared, holes=holes)
                     for piece in parts.pieces
                 ]
-                values = pa.concat_tables(map(decode_dictionaries, counts))
-                yield name, Levels.of(values, declared)
+                whole = pa.concat_tables(map(decode_dictionaries, counts))
+                yield name, Levels.of(whole, declared)
         except AggoptError as error:
             yield name, error
 

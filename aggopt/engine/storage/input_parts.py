@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from aggopt.core import regular_files
 from aggopt.core.column_names import check_names
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.data.parsing.recoding import (
     recode_columns,
     require_group_labels,
@@ -261,8 +261,9 @@ def list_files(pattern: str | Path, ending: str = ENDING) -> list[Path]:
     other = [path.name for path in files if path.suffix.lower() != ending]
     if other:
         raise TableError(
-            f"{plural(len(other), 'file')} of {len(files)} are no {ending} files: "
-            f"{other[0]}, ...",
+            f"{len(other)} of {plural(len(files), 'file')} "
+            f"{agree(len(other), f'is no {ending} file', f'are no {ending} files')}: "
+            f"{other[0]}{agree(len(other), '.', ', ...')}",
             fix=f'name those that are, "in/*{ending}"{more}.',
         )
     return files

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from aggopt.core.column_names import require_no_numbers
-from aggopt.core.plural import plural
+from aggopt.core.plural import is_or_are, plural
 from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.engine.validate.supported_settings import MEMORY
 from aggopt.errors import InfeasibleInputError, TableError
@@ -50,7 +50,7 @@ def require_records(n: int, k: int) -> None:
     """
     if k > n:
         raise InfeasibleInputError(
-            f"k = {k}, but there are only {n} records.",
+            f"k = {k}, but there {is_or_are(n)} only {plural(n, 'record')}.",
             fix="choose a smaller k, or bring more records.",
         )
 

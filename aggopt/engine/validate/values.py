@@ -73,11 +73,10 @@ def require_originals_inside(X: Floats, table: Table, job: Job) -> None:
             require_inside(select_present(X[:, names.index(name)]), table, job, name)
 
 
-def require_numbers_with_bounds(table: Table, job: Job) -> None:
-    """Refuse bounds of attributes that are not numeric."""
-    for name in _list_limited(job):
-        with naming(repr(name)):
-            require_number(table, name)
+def require_number_with_bounds(table: Table, name: str) -> None:
+    """Refuse bounds of an attribute that is not numeric."""
+    with naming(repr(name)):
+        require_number(table, name)
 
 
 def require_feasible_bounds(table: Table, job: Job, scale: Scale, n: Floats) -> None:

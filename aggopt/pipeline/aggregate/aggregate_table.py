@@ -10,7 +10,7 @@ import numpy as np
 from aggopt.aggregate import CATEGORY_AGGREGATORS, Aggregation, PublishedCategories
 from aggopt.aggregate.aggregation import get_column
 from aggopt.aggregate.categories.registry import CategorySection
-from aggopt.core.plural import plural
+from aggopt.core.plural import is_or_are, plural
 from aggopt.core.randomness import derive_seed
 from aggopt.core.types import I64, Floats, Labels
 from aggopt.encoding import Categories, Encoded, EncodedAttribute
@@ -265,7 +265,8 @@ def describe_root(name: str, count: int, n: int) -> list[str]:
     if 2 * count < n:
         return []
     return [
-        f"{name!r}: {count} of {plural(n, 'value')} ({count / n:.0%}) are published as "
+        f"{name!r}: {count} of {plural(n, 'value')} ({count / n:.0%}) "
+        f"{is_or_are(count)} published as "
         'the root of the tree, which says nothing: choose publish = "node" or "leaf", '
         "a smaller k, or fewer quasi-identifiers."
     ]

@@ -101,7 +101,11 @@ def evaluate(
     report("audit", 0.0)
     released = round_release(partitioned, values)
     originals = compare_originals(
-        partitioned.whole, released.matrix(), partitioned.job.output, partitioned.table
+        partitioned.whole,
+        released.matrix(),
+        partitioned.job.output,
+        partitioned.table,
+        weights=partitioned.sampling.values if partitioned.sampling else None,
     )
     audit = audit_before_writing(partitioned, released, originals)
     check(audit)
@@ -170,12 +174,17 @@ def count_changes_as_written(
 
 
 def compare_originals(
-    before: Floats, after: Floats, output: Output, table: Table | None = None
+    before: Floats,
+    after: Floats,
+    output: Output,
+    table: Table | None = None,
+    *,
+    weights: Floats | None = None,
 ) -> Originals:
     """Return quasi-identifiers before and after (n, d), with rounding distances.
 
     That is half a step of the grid of published numbers, or `GRID` if larger. Without a
-    table, all attributes are plain numbers.
+    table, all attributes are plain numbers.  `weights` (n,) are those of the means.
     """
     steps = np.zeros(before.shape[1])
     places = list(range(len(steps))) if table is None else table.places
@@ -190,7 +199,8 @@ def compare_originals(
     dates = tuple(sorted({*clocks} - lengths))
     domains = {} if table is None else _collect_domains(table)
     return Originals(
-        before, after, steps, tuple(places), dates, tuple(lengths), domains
+        *(before, after, steps, tuple(places), dates, tuple(lengths), domains),
+        weights=weights,
     )
 
 

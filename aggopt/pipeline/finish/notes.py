@@ -230,8 +230,8 @@ def describe_spanning_entries(released: Table, job: Job) -> list[str]:
     columns = ((name, released.frame[name]) for name in released.frame.columns)
     text = [(name, c.cast(nw.String)) for name, c in columns if c.dtype in NAMES]
     return [
-        f"{name!r}: {plural(count, 'entry', 'entries')} span several lines: of a CSV "
-        "file aggopt reads them only with multiline = true under [input]."
+        f"{name!r}: {plural(count, 'entry spans', 'entries span')} several lines: of a "
+        "CSV file aggopt reads them only with multiline = true under [input]."
         for name, column in text
         if (count := int(column.str.contains("[\r\n]").sum()))
     ]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from aggopt.aggregate.kept_statistics import FORMULA, Keeping, KeptApart
 from aggopt.aggregate.user_model import ByModel, choose_model_solver
+from aggopt.core.plural import agree
 from aggopt.core.types import I64, Floats
 from aggopt.data.context.rare_categories import count_by_level, find_rare_nodes
 from aggopt.data.context.units import read_units
@@ -176,7 +177,8 @@ def read_response(table: Table, job: Job) -> Floats:
     if wrong:
         raise TableError(
             f"{name!r} is the response of a regression, and {wrong} of "
-            f"{len(values.which)} values are missing or no numbers.",
+            f"{len(values.which)} values "
+            f"{agree(wrong, 'is missing or no number', 'are missing or no numbers')}.",
             fix=f"name another response in keep = {FORMULA}, or remove those records.",
         )
     numbers = np.array([float(value) for value in values.distinct])

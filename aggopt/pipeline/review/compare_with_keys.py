@@ -150,7 +150,8 @@ def read_manifests(
     """
     if len(tables) < 2 or len(tables) != len(manifests):
         raise JobError(
-            f"There are {len(tables)} releases and {len(manifests)} manifests.",
+            f"{plural(len(tables), 'release')} and "
+            f"{plural(len(manifests), 'manifest')} are named.",
             fix="name two releases or more, and the manifest of each in their order: "
             "aggopt compare a.csv b.csv --original people.csv --manifests "
             "a.manifest.json b.manifest.json.",

@@ -216,6 +216,7 @@ def _audit_written(
     encoded = original.encode(job.partition.weights, read_scaled_weights(original))
     blocks = block_names(find_blocks(job, X if encoded is None else encoded), job)
     weights = read_shared_weights(original, beside)
+    sampling = read_sampling_weights(original)
     return audit_release(
         written,
         job.roles,
@@ -223,7 +224,8 @@ def _audit_written(
         blocks,
         decimal=job.input.decimal,
         originals=compare_originals(
-            X[order], beside.matrix()[order], job.output, original
+            *(X[order], beside.matrix()[order], job.output, original),
+            weights=None if sampling is None else sampling.values[order],
         ),
         compatible=job.missing.report_compatible,
         bounds=job.attributes,

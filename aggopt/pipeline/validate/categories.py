@@ -17,7 +17,7 @@ from aggopt.aggregate.categories.kept_combinations import (
 )
 from aggopt.aggregate.categories.plurality import require_nodes
 from aggopt.aggregate.categories.registry import CategorySection
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.core.types import I64, Floats
 from aggopt.data.context.rare_categories import count_originals_by_node
@@ -183,8 +183,8 @@ def require_possible(count: I64, k: int, slack: float) -> None:
     enough = plural(_find_sufficient_slack(count, k), "record")
     if few:
         raise InfeasibleInputError(
-            f"{plural(few, 'level')} of {len(count)} have fewer than k = {k} records, "
-            f"and cannot be published {nearness}.",
+            f"{few} of {plural(len(count), 'level')} {agree(few, 'has', 'have')} fewer "
+            f"than k = {k} records, and cannot be published {nearness}.",
             fix=f"allow a slack of {enough} or more, {price}, under "
             "[aggregation.categories].",
         )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from aggopt.aggregate.kept_statistics import Keeping, KeptApart
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.core.types import I64, Bool, Floats, Labels
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.table import Table
@@ -100,8 +100,8 @@ def require_enough(counts: I64, n: int, job: Job, categories: Collection[str]) -
             continue
         why = " and its variance is to be kept" if needed > k else ""
         raise InfeasibleInputError(
-            f"{name!r} has {count} values that are not missing, with k = {k}{why}: "
-            f"{needed} are needed.",
+            f"{name!r} has {count} {agree(count, 'value that is', 'values that are')} "
+            f"not missing, with k = {k}{why}: {needed} are needed.",
             fix="drop it, as identifier, or choose a smaller k.",
         )
 
@@ -156,7 +156,7 @@ def require_present_units(
         counts = int(np.bincount(pairs, minlength=int(within.max()) + 1).min())
         if counts < k:
             raise InfeasibleInputError(
-                f"{name!r}: records of {plural(counts, 'unit')} have a value"
+                f"{name!r}: records of {plural(counts, 'unit')} have values"
                 f"{' in a stratum' if strata else ''}, fewer than k = {k}.",
                 fix=f"drop {name!r}, as identifier, or choose a smaller k.",
             )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aggopt.core.plural import is_or_are
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool, Floats, Labels
 from aggopt.data.context.rare_categories import (
@@ -127,7 +128,7 @@ def _sum(counts: Sequence[Any]) -> Any:
 
 def _describe_count(count: int, records: int) -> str:
     """Return the beginning of a sentence about `count` of the records."""
-    return f"{count} of {records} records {'is' if count == 1 else 'are'}"
+    return f"{count} of {records} records {is_or_are(count)}"
 
 
 def _join_counts(counts: Counts) -> str:
@@ -221,6 +222,8 @@ class Originals:
         Positions of durations, which are not codes.
     domains
         The levels of the categories, by position.
+    weights
+        The sampling weights of the records (n,), if groups publish weighted means.
     """
 
     before: Floats = field(repr=False)
@@ -230,6 +233,7 @@ class Originals:
     dates: tuple[int, ...] = ()
     durations: tuple[int, ...] = ()
     domains: Mapping[int, Domain] = field(default_factory=dict, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
 
     @property
     def _numbers(self) -> list[int]:
@@ -287,14 +291,19 @@ class Originals:
                 values = np.sort(pd.unique(x))
                 if len(values) > 2 and j not in self.dates:  # ones have no size
                     step = float(self.step[j])
-                    counts[name] = count_dominated(x, y, labels[both], dominance, step)
+                    weights = None if self.weights is None else self.weights[both]
+                    counts[name] = count_dominated(
+                        x, y, labels[both], dominance, step, weights
+                    )
                 timed = j in self.dates or j in self.durations
                 is_whole = not timed and (x == np.rint(x)).all()
                 if is_whole and len(values) <= compute_max_distinct(len(x)):
                     impossible += _describe_impossible(
                         names[j], values, y, GRID * spread[j]
                     )
-            disclosures += _describe_dominated(counts, labels.max() + 1, dominance)
+            disclosures += _describe_dominated(
+                counts, labels.max() + 1, dominance, weighted=self.weights is not None
+            )
         return disclosures, impossible
 
 
@@ -313,7 +322,12 @@ def compute_max_distinct(records: int) -> int:
 
 
 def count_dominated(
-    x: Floats, y: Floats, labels: Labels, share: float, step: float = 0.0
+    x: Floats,
+    y: Floats,
+    labels: Labels,
+    share: float,
+    step: float = 0.0,
+    weights: Floats | None = None,
 ) -> int:
     """Return the number of groups with one value that is most of the sum.
 
@@ -321,30 +335,50 @@ def count_dominated(
     magnitude tables with p = 1 / share - 1.  Moreover the published value, y (n,),
     times the size of the group is within p % of it.  A mean is; a median can be far
     from it.  Rounding moved y by at most `step`.
+
+    With `weights` (n,) a group is counted, too, if the rule holds for the weighted sum,
+    or if one value is most of the plain sum and y is within p % of the weighted mean.
     """
     labels = np.unique(labels, return_inverse=True)[1]  # some may have no value
+    sizes = np.bincount(labels)
+    published = np.empty(len(sizes))
+    published[labels] = y
+    over, largest = _find_dominant(x, labels, share)
+    p = 1 / share - 1
+    if weights is None:
+        off = np.abs(sizes * published - largest)
+        return int((over & (off <= p * np.abs(largest) + sizes * step)).sum())
+    total = np.bincount(labels, weights)
+    sums = np.bincount(labels, weights * x)
+    weighed, heaviest = _find_dominant(weights * x, labels, share)
+    published *= total
+    near = np.abs(published - heaviest) <= p * np.abs(heaviest) + total * step
+    is_mean = np.abs(published - sums) <= p * np.abs(sums) + total * step
+    return int((weighed & near | over & is_mean).sum())
+
+
+def _find_dominant(x: Floats, labels: Labels, share: float) -> tuple[Bool, Floats]:
+    """Return the value of largest size of each group, and if it exceeds the share."""
     last = np.lexsort((np.abs(x), labels))
     last = last[np.append(np.diff(labels[last]) > 0, True)]  # the largest of each
-    largest = np.abs(x[last])
-    sizes = np.bincount(labels)
-    over = largest > share * np.bincount(labels, np.abs(x))
-    off = np.abs(sizes * y[last] - x[last])
-    near = off <= (1 / share - 1) * largest + sizes * step
-    return int((over & near).sum())
+    largest = x[last]
+    return np.abs(largest) > share * np.bincount(labels, np.abs(x)), largest
 
 
 def _describe_dominated(
-    counts: Mapping[str, int], groups: int, share: float
+    counts: Mapping[str, int], groups: int, share: float, *, weighted: bool
 ) -> Iterator[str]:
     """Return a note on the number of groups that disclose a value, by attribute."""
     positive = {name: count for name, count in counts.items() if count}
     where = ", ".join(f"{name} in {count}" for name, count in positive.items())
+    disclosed = "and the published value nearly gives away that of the record"
+    if weighted:
+        disclosed = "with weights or without them, and is part of the published mean"
     if positive:
         yield (
             f"One record makes up more than {100 * share:g} % of the sum of absolute "
-            f"values of a group, and the published value nearly gives away that of the "
-            f"record: {where} of {groups} groups. Cap the largest values before "
-            "masking, drop those records, or promise a larger k."
+            f"values of a group, {disclosed}: {where} of {groups} groups. Cap the "
+            "largest values before masking, drop those records, or promise a larger k."
         )
 
 

@@ -7,7 +7,7 @@ from math import fsum
 import numpy as np
 
 from aggopt.aggregate import AGGREGATORS
-from aggopt.core.plural import plural
+from aggopt.core.plural import agree, plural
 from aggopt.core.types import Labels
 from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
@@ -229,9 +229,9 @@ def _describe_release(facts: Facts) -> Iterator[str]:
     else:
         groups = f"{len(sizes)} groups of {sizes.min()} to {sizes.max()}"
     yield (
-        f"{plural(audit.records, 'record')} were put into {groups}, similar ones "
-        f"together{within}, and each group publishes one value per attribute instead "
-        "of its members' own."
+        f"{plural(audit.records, 'record')} {agree(audit.records, 'was', 'were')} put "
+        f"into {groups}, similar ones together{within}, and each group publishes "
+        "one value per attribute instead of its members' own."
     )
     yield " ".join(_describe_choice(facts))
     yield from _describe_change(facts)
