@@ -7,7 +7,8 @@ import pandas as pd
 
 from aggopt import encode
 from aggopt.checks._records import iter_partitions
-from aggopt.encoding.generalisation import GeneralisationRule, generalise
+from aggopt.encoding.generalisation import generalise
+from aggopt.encoding.generalisation_rule import GeneralisationRule
 from aggopt.models import generalised_loss as model
 
 TREE = {f"l{x}": f"p{x // 2}" for x in range(8)}

@@ -62,7 +62,11 @@ _TEXT = """\
 # format = "%d.%m.%Y"      # text that spells dates as 31.12.2020; published so, too
 # order = ["low", "middle", "high"]
 # tree = {{ care = ["nurse", "doctor"], craft = ["smith"] }}  # or an ARX file's path
-# publish = "leaf"         # of a tree also "node", or "ancestor": true of all
+# publish = "leaf"         # of a tree also "node", or "ancestor": true of all; and
+#                          "suppress": what all share, or *; of numbers and orders
+#                          "range"; of numbers "interval", between cuts
+# cuts = [0, 18, 45, 65]   # of intervals: they enclose all values
+# cost = "leaves"          # of a tree's nodes, in a generalised loss; or "height"
 # weight = 1.0             # by which its distances are multiplied
 # missing = "own value"    # one more level; left out, [missing] decides
 # lower = 0                # of a number: the least that may be published; upper alike

@@ -251,10 +251,20 @@ def _select_notes(
 
 
 def _explain_categories(release: "Release") -> list[str]:
-    """Explain the figures of categories, which have their own units."""
+    """Explain the figures of categories and statements, which have their own units."""
     from aggopt.aggregate import CATEGORY_AGGREGATORS
 
+    attributes = release.job.attributes.items()
+    stated = [name for name, section in attributes if section.is_truthful]
     section = release.job.aggregation.categories
-    if section is None:
-        return []
-    return [f"Of categories: {CATEGORY_AGGREGATORS[section.method].certificate}."]
+    notes = []
+    if section is not None and {*release.masked.domains} - {*stated}:
+        certificate = CATEGORY_AGGREGATORS[section.method].certificate
+        notes.append(f"Of categories: {certificate}.")
+    if stated:
+        names = ", ".join(map(repr, stated))
+        notes.append(
+            f"Of {names}: loss of true statements, 1 for each suppressed value, the "
+            "least of these groups."
+        )
+    return notes

@@ -10,7 +10,7 @@ import numpy as np
 
 from aggopt.core.columns import REFUSE
 from aggopt.core.frame import require_nonempty, to_frame
-from aggopt.core.types import Floats, Labels
+from aggopt.core.types import Bool, Floats, Labels
 from aggopt.data.formats.registry import name_suffixes
 from aggopt.data.parsing.categories import (
     Types,
@@ -28,6 +28,11 @@ from aggopt.data.parsing.recoding import (
     require_group_labels,
     select_recoded,
 )
+from aggopt.data.parsing.span_columns import (
+    find_group_ends,
+    find_spans,
+    make_text_column,
+)
 from aggopt.data.readers.codebook import (
     Codebook,
     read_codebooks,
@@ -43,6 +48,14 @@ from aggopt.encoding import Domain, Encoded, encode
 from aggopt.encoding.clock import Clock
 from aggopt.encoding.date_format import format_column
 from aggopt.encoding.encode_table import encode_observed
+from aggopt.encoding.generalisation_rule import RANGE, SUPPRESS
+from aggopt.encoding.spans import (
+    NumberSpans,
+    is_statement_column,
+    mark_wide,
+    read_span_column,
+)
+from aggopt.errors import naming
 from aggopt.job import AttributeSection, Missing, Roles
 
 
@@ -66,6 +79,8 @@ class Table:
         The codebooks of a statistical file's columns, by name.
     unrecoded
         The numbers before they were recoded, of quasi-identifiers that stay numbers.
+    spans
+        What groups publish about numbers in true statements, by name.
     """
 
     frame: nw.DataFrame[Any] = field(repr=False)
@@ -77,6 +92,7 @@ class Table:
     kept_missing: frozenset[str] = frozenset()
     codebooks: Mapping[str, Codebook] = field(default_factory=dict, repr=False)
     unrecoded: nw.DataFrame[Any] | None = field(default=None, repr=False)
+    spans: Mapping[str, NumberSpans] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
@@ -155,8 +171,14 @@ class Table:
             unrecoded,
         )
         numbers = (*table.numeric, *roles.numbers)
-        check_numbers(frame, numbers, clocks, keep_missing, part=like is not None)
-        return table
+        known = dict(like.spans) if like else {}
+        plain = [
+            n for n in numbers if not (n in known and is_statement_column(frame[n]))
+        ]
+        check_numbers(frame, plain, clocks, keep_missing, part=like is not None)
+        originals = [name for name in table.numeric if name in plain]
+        spans = find_spans(frame, originals, types, clocks)
+        return replace(table, spans=known or spans)
 
     def select_rows(self, rows: Labels) -> "Table":
         """Return the table of these records (m,), by their numbers."""
@@ -165,10 +187,17 @@ class Table:
 
     @property
     def as_read(self) -> "Table":
-        """The table with the numbers that stay numbers as they were read."""
+        """The table with the numbers that stay numbers as they were read.
+
+        Those that publish statements stay recoded: the statements are about them.
+        """
         if self.unrecoded is None:
             return self
-        columns = [self.unrecoded[name] for name in self.unrecoded.columns]
+        columns = [
+            self.unrecoded[name]
+            for name in self.unrecoded.columns
+            if name not in self.spans
+        ]
         return replace(self, frame=self.frame.with_columns(*columns))
 
     @property
@@ -212,7 +241,8 @@ class Table:
         if self.kept_missing and (absent := np.isnan(self.matrix())).any():
             return encode_observed(quasi, absent, self.types, weights, sampling)
         weighted = any(
-            attribute_type.weight != 1 for attribute_type in self.types.values()
+            attribute_type.weight != 1 or attribute_type.is_truthful
+            for attribute_type in self.types.values()
         )
         within = bool(self.roles.stratum)  # on the scale of all records
         alike = weights == "variance" and sampling is None
@@ -223,8 +253,35 @@ class Table:
         )
 
     def numbers(self, name: str) -> Floats:
-        """Return one numeric column as floats (n,); dates from the first of them on."""
+        """Return one numeric column as floats (n,); dates from the first of them on.
+
+        Of a published range or interval it is the middle, of "*" the originals' mean.
+        """
+        if name in self.spans:
+            with naming(f"Column {name!r}", name):
+                ends = read_span_column(self.frame[name])
+            return self.spans[name].compute_middles(*ends)
         return read_numbers(self.frame, name, self.clocks)
+
+    def find_wide(self) -> Bool:
+        """Return which numbers (n, d) are published as one of several values."""
+        wide = np.zeros((len(self.frame), len(self.roles.quasi_identifier)), bool)
+        for name in self.spans:
+            place = self.roles.quasi_identifier.index(name)
+            wide[:, place] = mark_wide(*read_span_column(self.frame[name]))
+        return wide
+
+    def widen(self, name: str, labels: Labels) -> tuple[Floats, Floats]:
+        """Return the ends of what groups `labels` (n,) publish about a number, (n,)."""
+        least, greatest = find_group_ends(self.numbers(name), labels)
+        low, high = self.spans[name].widen(least, greatest)
+        return low[labels], high[labels]
+
+    def write_spans(self, name: str, labels: Labels) -> list[str]:
+        """Return the text (n,) of what groups `labels` (n,) publish about a number."""
+        ends = find_group_ends(self.numbers(name), labels)
+        texts = np.array(self.spans[name].write(*ends), dtype=object)
+        return list(texts[labels])
 
     def with_values(
         self,
@@ -234,6 +291,7 @@ class Table:
         integers: Collection[str] = (),
         levels: Mapping[str, nw.Series[Any]] = MappingProxyType({}),
         steps: Mapping[str, int] = MappingProxyType({}),
+        labels: Labels | None = None,
     ) -> "Table":
         """Return the release of this table, values (n, d) in place of the originals.
 
@@ -243,16 +301,21 @@ class Table:
         own type can hold, as a date does always; so do those that are named among
         `integers`.  Of a category the values are nodes of its domain; `levels` has the
         entries of each, where these records are some of all.  Dates are multiples of
-        `steps` of their units.  nan is published as missing.
+        `steps` of their units.  nan is published as missing.  Of numbers in `spans`
+        the groups `labels` (n,) or (n, d) publish statements, as text.
         """
-        masked = [
-            publish_nodes(self.frame[name], self.domains[name], x, levels.get(name))
-            if name in self.domains
-            else self._release_column(
-                name, x, round_integers or name in integers, steps.get(name, 1)
-            )
-            for name, x in zip(self.roles.quasi_identifier, values.T, strict=True)
-        ]
+        masked = []
+        for j, name in enumerate(self.roles.quasi_identifier):
+            x = values[:, j]
+            label = labels if labels is None or labels.ndim == 1 else labels[:, j]
+            if name in self.domains:
+                column = self._publish_nodes(name, x, levels.get(name))
+            elif name in self.spans and label is not None:
+                column = self._publish_spans(name, x, label)
+            else:
+                is_whole = round_integers or name in integers
+                column = self._release_column(name, x, is_whole, steps.get(name, 1))
+            masked.append(column)
         frame = self.frame.with_columns(*masked).drop(*self.roles.dropped)
         kinds = frame.schema
         coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
@@ -269,6 +332,28 @@ class Table:
             codebooks=books,
             unrecoded=None,
         )
+
+    def _publish_nodes(
+        self, name: str, nodes: Floats, levels: nw.Series[Any] | None
+    ) -> nw.Series[Any]:
+        """Return a category with nodes (n,), as text if groups suppress its values."""
+        declared = self.types.get(name)
+        return publish_nodes(
+            self.frame[name],
+            self.domains[name],
+            nodes,
+            levels,
+            as_text=declared is not None and declared.publish in (SUPPRESS, RANGE),
+        )
+
+    def _publish_spans(
+        self, name: str, values: Floats, labels: Labels
+    ) -> nw.Series[Any]:
+        """Return a number with the statements of groups (n,), missing where nan."""
+        texts = self.write_spans(name, labels)
+        blank = np.isnan(values).tolist()
+        entries = [None if b else text for text, b in zip(texts, blank, strict=True)]
+        return make_text_column(self.frame[name], entries)
 
     def _release_column(
         self, name: str, values: Floats, is_whole: bool, step: int

@@ -8,6 +8,11 @@ from typing import Any, Literal, get_args
 from aggopt.core.columns import OWN, REFUSE, describe_argument
 from aggopt.core.validation import is_number
 from aggopt.encoding.date_format import DateFormat
+from aggopt.encoding.generalisation_rule import (
+    LEAVES,
+    SUPPRESS,
+    GeneralisationRule,
+)
 from aggopt.errors import JobError, UnknownNameError, require_known
 from aggopt.privacy.metric import read_order
 
@@ -48,6 +53,10 @@ class AttributeType:
     format
         Format of dates in text, as "%d.%m.%Y" for 22.09.1930, on reading and
         publishing.
+    publish, cost, cuts
+        What groups publish that is true of all their records, and what it costs: see
+        `aggopt.encoding.generalisation_rule.GeneralisationRule`.  Left out, groups
+        publish means or levels.
 
     Examples
     --------
@@ -62,6 +71,9 @@ class AttributeType:
     weight: float = 1.0
     missing: str = REFUSE
     format: str | None = None
+    publish: str | None = None
+    cost: Any = LEAVES
+    cuts: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         set_names = [name for name in BY if getattr(self, name) is not None]
@@ -77,6 +89,7 @@ class AttributeType:
             object.__setattr__(self, "kind", self.kind or "date")
         self._require_kind(set_names)
         self._require_rest()
+        self._require_statement()
         if self.order is not None:
             object.__setattr__(self, "order", read_order(self.order))
 
@@ -118,6 +131,27 @@ class AttributeType:
                     f'kind = "{self.kind}" needs {name}.',
                     fix=f'give {name}, or write kind = "nominal".',
                 )
+
+    @property
+    def is_truthful(self) -> bool:
+        """Whether groups publish a statement that is true of all their records."""
+        return self.rule.is_truthful
+
+    @property
+    def rule(self) -> GeneralisationRule:
+        """What groups publish, and the factor of its loss."""
+        return GeneralisationRule(self.publish, self.cost, self.cuts, self.weight)
+
+    def _require_statement(self) -> None:
+        """Refuse a statement that has no meaning for the kind, and costs of no tree."""
+        has_costs = self.cost != LEAVES
+        if has_costs and (self.kind != "hierarchical" or self.publish == SUPPRESS):
+            raise JobError(
+                "cost is that of the nodes of a tree, and no group publishes one.",
+                fix='leave it out, or give a tree and publish = "ancestor".',
+            )
+        if self.kind is not None and self.is_truthful:
+            self.rule.choose(self.kind)
 
     def _require_rest(self) -> None:
         weight = self.weight

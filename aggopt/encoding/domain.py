@@ -129,6 +129,30 @@ class Domain:
             2.0 * max(height.values()),
         )
 
+    @classmethod
+    def suppressed(cls, levels: Sequence[Hashable]) -> "Domain":
+        """Return levels (m,), all equally far apart, below a root that says nothing.
+
+        Raises
+        ------
+        JobError
+            A level is called as the root is.
+
+        Examples
+        --------
+        >>> Domain.suppressed(["a", "b"]).nodes
+        ('a', 'b', '*')
+        """
+        if ANYTHING in levels:
+            raise JobError(
+                f'A level is called "{ANYTHING}", as suppressed values are.',
+                fix="rename it, in the table, too.",
+            )
+        m = len(levels)
+        parent = np.append(np.full(m, m), -1)
+        rise = np.append(np.ones(m), 0.0)
+        return cls("hierarchical", (*levels, ANYTHING), m, parent, rise, 2.0)
+
     @property
     def levels(self) -> tuple[Hashable, ...]:
         """Names of the levels (m,)."""
@@ -204,6 +228,85 @@ class Domain:
     def distances(self) -> F64:
         """Distances (nodes, nodes)."""
         return self.steps / self.unit
+
+
+MOST_SPANS = 5000  # of an order: levels up to 100
+
+
+@dataclass(frozen=True, eq=False)
+class LevelSpans(Domain):
+    """Levels in their order, and every range of them as a node.
+
+    A range is halfway between its ends: at a quarter of their distance from each of its
+    levels.
+
+    Attributes
+    ----------
+    ends : (nodes, 2)
+        Least and greatest level of each node.
+    """
+
+    ends: I64 = field(repr=False)
+
+    @classmethod
+    def of(cls, levels: Sequence[Hashable]) -> "LevelSpans":
+        """Return levels (m,), lowest first, with their ranges.
+
+        Raises
+        ------
+        JobError
+            The levels are too many, or one is called as a range is.
+
+        Examples
+        --------
+        >>> LevelSpans.of(["low", "middle", "high"]).nodes[3:]
+        ('low to middle', 'low to high', 'middle to high')
+        """
+        m = len(levels)
+        if m * (m - 1) > 2 * MOST_SPANS:
+            raise JobError(
+                f'publish = "range" of an order of {m} levels has '
+                f"{m * (m - 1) // 2} ranges, more than {MOST_SPANS}.",
+                fix="give it a tree, or merge levels.",
+            )
+        pairs = [(p, q) for p in range(m) for q in range(p + 1, m)]
+        spans = [f"{levels[p]} to {levels[q]}" for p, q in pairs]
+        nodes = (*levels, *spans)
+        if len(set(map(str, nodes))) < len(nodes):
+            raise JobError(
+                "A level is called as a range of levels is.",
+                fix="rename it, in the table, too.",
+            )
+        size = len(nodes)
+        ends = np.array([*((p, p) for p in range(m)), *pairs], np.int64)
+        none = np.full(size, -1)
+        unit = 4.0 * max(m - 1, 1)
+        return cls("ordinal", nodes, m, none, np.zeros(size), unit, ends)
+
+    @cached_property
+    def points(self) -> F64:
+        """Coordinates (nodes, m - 1), whose squared distances are `distances`."""
+        edges = np.arange(self.m - 1)
+        share = (edges < self.ends[:, :1]) + 0.0 + (edges < self.ends[:, 1:])
+        return np.asarray(share / 2 / np.sqrt(max(self.m - 1, 1)))
+
+    @cached_property
+    def steps(self) -> F64:
+        """Distances (nodes, nodes) in units: whole numbers, so that sums are exact."""
+        shares = np.rint(self.points * 2 * np.sqrt(max(self.m - 1, 1)))
+        squares = (shares**2).sum(axis=1)
+        return np.asarray(squares[:, None] + squares - 2 * shares @ shares.T)
+
+    @cached_property
+    def above(self) -> Bool:
+        """Whether a node is a level itself or a range that holds it, (m, nodes)."""
+        level = np.arange(self.m)[:, None]
+        return np.asarray((self.ends[:, 0] <= level) & (level <= self.ends[:, 1]))
+
+    def find_differing(self, levels: I64) -> Bool:
+        """Return which coordinates differ between nodes `levels`, (m - 1,)."""
+        selected = self.points[levels]
+        return np.asarray((selected != selected[0]).any(axis=0))
 
 
 def sort_distinct(values: Any) -> list[Any]:

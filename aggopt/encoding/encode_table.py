@@ -183,7 +183,10 @@ def _encode_attribute(
     nothing = np.empty((len(series), 0))
     part = np.sqrt(weight) * categories.points() if weight else nothing
     note = describe_odd_branches(categories.domain)
-    return EncodedAttribute(series.name, kind, weight, slice(0), categories), part, note
+    attribute = EncodedAttribute(
+        series.name, kind, weight, slice(0), categories, rule=attribute_type.rule
+    )
+    return attribute, part, note
 
 
 def _encode_numeric(
@@ -199,7 +202,16 @@ def _encode_numeric(
         column.numeric(by_range=weights == "range"), weights=record_weights
     )
     weight = 0.0 if numbers.constant else float(attribute_type.weight)
-    attribute = EncodedAttribute(name, "numeric", weight, slice(0), numbers=numbers)
+    if attribute_type.is_truthful:
+        attribute_type.rule.choose("numeric")
+    attribute = EncodedAttribute(
+        name,
+        "numeric",
+        weight,
+        slice(0),
+        numbers=numbers,
+        rule=attribute_type.rule,
+    )
     note = "" if numbers.constant else _describe_codes(column, attribute_type)
     return attribute, np.sqrt(weight) * numbers.points(numbers.values), note
 
@@ -320,7 +332,8 @@ def encode_observed(
 def select_rows(incomplete: Encoded, rows: I64, selected: Bool) -> Encoded:
     """Return some records, restricted to `selected` attributes (d,), which all have."""
     part = incomplete.only(np.flatnonzero(selected).tolist())
-    return replace(part, coordinates=part.coordinates[rows])
+    attributes = tuple(attribute.rows(rows) for attribute in part.attributes)
+    return replace(part, coordinates=part.coordinates[rows], attributes=attributes)
 
 
 def fill_coordinates(incomplete: Encoded, by: F64) -> Encoded:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -15,8 +16,10 @@ from aggopt.core.plural import agree, plural
 from aggopt.core.types import F64, I64
 from aggopt.encoding.attribute_type import KINDS
 from aggopt.encoding.domain import Domain
+from aggopt.encoding.generalisation_rule import GeneralisationRule
 from aggopt.encoding.iso_text import parse_text_dates
 from aggopt.encoding.levels import Categories
+from aggopt.encoding.spans import NumberSpans, read_span_column
 from aggopt.encoding.typed_column import NAME, RANKED, NumericColumn, TypedColumn
 from aggopt.errors import JobError, TableError, UnknownNameError, naming
 
@@ -37,6 +40,8 @@ class EncodedAttribute:
         Level of each record; None for a numeric attribute.
     numbers
         Number of each record; None for other attributes.
+    rule
+        What groups publish, and what it costs.
     """
 
     name: str
@@ -45,6 +50,7 @@ class EncodedAttribute:
     columns: slice
     categories: Categories | None = field(default=None, repr=False)
     numbers: NumericColumn | None = field(default=None, repr=False)
+    rule: GeneralisationRule = field(default=GeneralisationRule(), repr=False)
 
     @property
     def domain(self) -> Domain:
@@ -66,8 +72,17 @@ class EncodedAttribute:
         """Level of each record (n,)."""
         return self._categories.codes
 
+    @cached_property
+    def spans(self) -> NumberSpans | None:
+        """What groups publish about a number in true statements; None for others."""
+        if self.numbers is None or not self.rule.is_truthful:
+            return None
+        return NumberSpans.of(self.rule, self.numbers.values)
+
     def rows(self, records: npt.NDArray[Any]) -> "EncodedAttribute":
-        """Return the levels of these records alone, by number."""
+        """Return the levels or numbers of these records alone, by number."""
+        if self.numbers is not None:
+            return replace(self, numbers=self.numbers.rows(records))
         categories = self._categories
         selected = Categories(categories.domain, categories.codes[records])
         return replace(self, categories=selected)
@@ -260,6 +275,8 @@ def _read_values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I
     """Return the released numbers (n,), or the released nodes (n,) of categories."""
     if attribute.numbers is None:
         return _find_nodes(attribute.domain, TypedColumn(series, NAME))
+    if attribute.spans is not None:
+        return attribute.spans.compute_middles(*read_span_column(series))
     clock = attribute.numbers.clock
     column = TypedColumn.of(
         series if clock is None else parse_text_dates(series, clock.format)
@@ -270,6 +287,16 @@ def _read_values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I
             fix="pass the numbers that are released.",
         )
     return column.on(attribute.numbers)
+
+
+def read_released_ends(original: Encoded, released: Any) -> dict[str, tuple[F64, F64]]:
+    """Return the ends (n,) of the published statements about numbers, by name."""
+    table = to_frame(released)
+    return {
+        attribute.name: read_span_column(table[attribute.name])
+        for attribute in original.attributes
+        if attribute.spans is not None
+    }
 
 
 def _find_nodes(domain: Domain, column: TypedColumn) -> I64:

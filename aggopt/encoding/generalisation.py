@@ -26,10 +26,9 @@ Source: Iyengar, KDD 2002 (by leaves); Samarati, IEEE TKDE 13(6), 2001 (by heigh
 Wang, Pei, Wang, Shi and Fu, KDD 2006 (ranges and intervals).
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -40,85 +39,18 @@ from aggopt.core.plural import agree, plural
 from aggopt.core.record_weights import weight_of_each
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import check_groups, check_matrix, is_number
-from aggopt.encoding.domain import Domain
+from aggopt.encoding.domain import Domain, LevelSpans
 from aggopt.encoding.encoded_table import Encoded, EncodedAttribute
-from aggopt.errors import JobError, TableError, UnknownNameError, naming, require_known
-
-LEAVES, HEIGHT = "leaves", "height"
-COSTS = (LEAVES, HEIGHT)
-ANCESTOR, SUPPRESS, INTERVAL, RANGE = "ancestor", "suppress", "interval", "range"
-PUBLISHED = {  # that attributes of each kind may publish; the first is the default
-    "hierarchical": (ANCESTOR, SUPPRESS),
-    "nominal": (SUPPRESS,),
-    "ordinal": (RANGE, SUPPRESS),
-    "numeric": (RANGE, INTERVAL, SUPPRESS),
-    "date": (RANGE, INTERVAL, SUPPRESS),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class GeneralisationRule:
-    """What an attribute publishes about a group, and how much its loss counts.
-
-    Attributes
-    ----------
-    publish
-        "ancestor", the lowest common node of a tree; "suppress", the value that all
-        records share, or nothing; "interval" between `cuts`; or "range", from the least
-        to the greatest value.  If omitted, the type decides: a tree publishes
-        ancestors, names are suppressed, and an order or a number publishes ranges, or
-        intervals if cuts are set.
-    cost
-        Loss of a node of a tree: "leaves", "height", or a cost for each inner node, by
-        its name.
-    cuts
-        Cut points of a number, ascending; the first and the last enclose all values.
-    weight
-        Factor of the loss, above 0.
-    """
-
-    publish: str | None = None
-    cost: str | Mapping[Any, float] = LEAVES
-    cuts: Sequence[float] | None = field(default=None, repr=False)
-    weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.cost, Mapping):
-            require_known("cost of a node", self.cost, COSTS)
-        weight = self.weight
-        if not (is_number(weight) and isfinite(weight) and weight > 0):
-            raise JobError(
-                f"weight = {weight if is_number(weight) else type(weight).__name__}.",
-                fix="pass a finite number above 0; leave the attribute out if its loss "
-                "does not matter.",
-            )
-
-    def choose(self, kind: str) -> str:
-        """Return the way in which an attribute of this kind is published.
-
-        Raises
-        ------
-        JobError
-            The kind has no such statement; or cuts are missing, or have no meaning.
-        """
-        if kind not in PUBLISHED:
-            raise JobError(
-                f'An attribute of kind "{kind}" publishes no true statement: groups of '
-                "its levels have no names.",
-                fix="give it a tree, or make it nominal.",
-            )
-        usual = INTERVAL if self.cuts is not None else PUBLISHED[kind][0]
-        publish = usual if self.publish is None else self.publish
-        if publish not in PUBLISHED[kind]:
-            raise UnknownNameError(
-                f"statement about attributes of kind {kind}", publish, PUBLISHED[kind]
-            )
-        if (publish == INTERVAL) != (self.cuts is not None):
-            raise JobError(
-                f'publish = "{publish}" with{"out" if self.cuts is None else ""} cuts.',
-                fix='write both, cuts and publish = "interval", or neither.',
-            )
-        return publish
+from aggopt.encoding.generalisation_rule import (
+    ANCESTOR,
+    HEIGHT,
+    RANGE,
+    SUPPRESS,
+    GeneralisationRule,
+    read_cuts,
+    require_enclosed,
+)
+from aggopt.errors import JobError, naming, require_known
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +215,7 @@ def generalise(
     encoded
         The quasi-identifiers, from `aggopt.encode`.
     rules
-        What attributes publish, by name; others publish by their types.
+        What attributes publish, by name, in place of what their types state.
 
     Raises
     ------
@@ -302,7 +234,7 @@ def generalise(
     attributes = []
     for attribute in encoded.attributes:
         with naming(f"Attribute {attribute.name!r}"):
-            rule = chosen.get(attribute.name, GeneralisationRule())
+            rule = chosen.get(attribute.name, attribute.rule)
             attributes.append(_generalise_attribute(attribute, rule))
     return GeneralisedTable(tuple(attributes))
 
@@ -315,7 +247,10 @@ def generalise_numbers(X: npt.ArrayLike) -> GeneralisedTable:
     """
     columns = check_matrix(X).T
     return GeneralisedTable(
-        tuple(_place_range(str(j), x, 1.0) for j, x in enumerate(columns))
+        tuple(
+            _place_range(str(j), x, 1.0, (float(x.min()), float(x.max())))
+            for j, x in enumerate(columns)
+        )
     )
 
 
@@ -329,8 +264,8 @@ def _generalise_attribute(
         if publish == SUPPRESS:
             return _place_names(name, np.unique(values, return_inverse=True)[1], weight)
         if publish == RANGE:
-            return _place_range(name, values, weight)
-        return _place_intervals(name, values, _read_cuts(rule.cuts), weight)
+            return _place_range(name, values, weight, attribute.numbers.ends)
+        return _place_intervals(name, values, read_cuts(rule.cuts), weight)
     if publish == ANCESTOR:
         return _place_tree(attribute, rule)
     levels, positions = np.unique(attribute.codes, return_inverse=True)
@@ -350,27 +285,17 @@ def _place_names(name: str, codes: npt.ArrayLike, weight: float) -> Generalisati
     return Generalisation(name, positions, places=places, hulls=hulls, weight=weight)
 
 
-def _place_range(name: str, values: F64, weight: float) -> Generalisation:
-    """Return numbers whose losses are distances, over that of the table."""
+def _place_range(
+    name: str, values: F64, weight: float, ends: tuple[float, float]
+) -> Generalisation:
+    """Return numbers whose losses are distances, over that of the table's ends."""
     distinct, positions = np.unique(values + 0.0, return_inverse=True)
     half = distinct / 2 - (distinct[0] / 4 + distinct[-1] / 4)
-    width = half[-1] - half[0]
+    width = ends[1] / 2 - ends[0] / 2
     places = half / width if width > 0 else np.zeros(len(half))
     return Generalisation(
         name, positions.astype(np.int64), places=places, weight=weight
     )
-
-
-def _read_cuts(cuts: Any) -> F64:
-    array = np.asarray(cuts, dtype=object)
-    numbers = array.ndim == 1 and all(is_number(cut) for cut in array)
-    points = array.astype(np.float64) if numbers else np.empty(0)
-    if len(points) < 2 or not np.isfinite(points).all() or (np.diff(points) <= 0).any():
-        raise JobError(
-            "cuts are no ascending numbers.",
-            fix="name two or more, each once, lowest first: cuts = [0, 18, 45, 65].",
-        )
-    return points
 
 
 def _place_intervals(
@@ -380,13 +305,7 @@ def _place_intervals(
 
     An interval includes its lower cut point, and the last one its upper one, too.
     """
-    outside = int(((values < cuts[0]) | (values > cuts[-1])).sum())
-    if outside:
-        raise TableError(
-            f"{plural(outside, 'value')} of {len(values)} outside the cut points.",
-            fix="name a first and a last cut point that enclose all values, or code "
-            "the values below and above before.",
-        )
+    require_enclosed(values, cuts)
     distinct, positions = np.unique(values + 0.0, return_inverse=True)
     m = len(distinct)
     require_memory(8 * m * m, f"the losses between {m} values")
@@ -520,3 +439,21 @@ def _read_node_costs(domain: Domain, cost: Mapping[Hashable, float]) -> F64:
             fix="give no node a lower cost than one below it.",
         )
     return costs
+
+
+def compute_published_losses(attribute: EncodedAttribute, nodes: I64) -> F64:
+    """Return the loss of the node that is published for each record (n,), 0 to 1.
+
+    A node that is not true of its record loses all: 1.
+    """
+    domain = attribute.domain
+    is_true = domain.above[attribute.codes, nodes]
+    return np.where(is_true, compute_node_losses(domain, attribute.rule)[nodes], 1.0)
+
+
+def compute_node_losses(domain: Domain, rule: GeneralisationRule) -> F64:
+    """Return the loss of each node that groups may publish, without the weight."""
+    if isinstance(domain, LevelSpans):
+        width = domain.ends[:, 1] - domain.ends[:, 0]
+        return np.asarray(width / max(domain.m - 1, 1))
+    return _compute_node_costs(domain, rule.cost)

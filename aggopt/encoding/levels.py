@@ -16,7 +16,8 @@ from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import check_groups, is_number
 from aggopt.encoding.arx import build_arx_tree, check_rows, list_ways, read_rows
 from aggopt.encoding.attribute_type import AttributeType
-from aggopt.encoding.domain import Domain, sort_distinct
+from aggopt.encoding.domain import Domain, LevelSpans, sort_distinct
+from aggopt.encoding.generalisation_rule import RANGE, SUPPRESS
 from aggopt.encoding.typed_column import RANKED, TypedColumn
 from aggopt.errors import JobError, TableError
 from aggopt.privacy.nested import read_parents
@@ -248,6 +249,12 @@ def read_categories(
         domain = _read_hierarchical(attribute_type.tree, column, has_missing)
     else:
         domain = TableOfDistances.of(attribute_type.distances)
+    if attribute_type.is_truthful:
+        attribute_type.rule.choose(kind)
+    if attribute_type.publish == SUPPRESS:
+        domain = Domain.suppressed(domain.levels)
+    elif attribute_type.publish == RANGE:
+        domain = LevelSpans.of(domain.levels)
     place = _find_levels(distinct, codes, domain, kind)
     missing = domain.levels.index(None) if has_missing else -1
     return Categories(domain, np.append(place, missing)[codes])

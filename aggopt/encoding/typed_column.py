@@ -1,7 +1,7 @@
 """A column of a table, and its type in memory."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -37,12 +37,29 @@ class NumericColumn:
         Unit and origin of dates, times of day and durations; None for numbers.
     weights : (n,)
         Sampling weights of the records; None if absent or all equal.
+    range
+        Least and greatest value of the table that these records are some of; None if
+        they are all of it.
     """
 
     values: F64 = field(repr=False)
     by_range: bool = False
     clock: Clock | None = None
     weights: F64 | None = field(default=None, repr=False)
+    range: tuple[float, float] | None = field(default=None, repr=False)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """Least and greatest value of the table; nan without any."""
+        if self.range is not None:
+            return self.range
+        return float(np.fmin.reduce(self.values)), float(np.fmax.reduce(self.values))
+
+    def rows(self, records: npt.NDArray[Any]) -> "NumericColumn":
+        """Return the values of these records alone, by number."""
+        weights = None if self.weights is None else self.weights[records]
+        values = self.values[records]
+        return replace(self, values=values, weights=weights, range=self.ends)
 
     @cached_property
     def scale(self) -> Scale:

@@ -9,10 +9,15 @@ import numpy as np
 from aggopt.aggregate.joint_aggregation import CONSTANT, certify_covariance
 from aggopt.core.types import F64, I64, Floats
 from aggopt.data.context.rare_categories import PublishedRareCategories
+from aggopt.encoding.generalisation import compute_node_losses
 from aggopt.engine.state.group_sums import GroupSums, PublishedSums
 from aggopt.engine.state.run_state import BlockState, ShiftEnd
 from aggopt.engine.storage.scratch_files import sum_arrays
-from aggopt.pipeline.aggregate.aggregate_table import describe_root, describe_ties
+from aggopt.pipeline.aggregate.aggregate_table import (
+    certify_statements,
+    describe_root,
+    describe_ties,
+)
 from aggopt.pipeline.prepare.job_settings import get_publishable_nodes
 from aggopt.solvers import Certificate, Status
 
@@ -74,9 +79,24 @@ class CategoryProofs:
         names = self.config.categories
         if self.programs:
             return dict(zip(names, self.programs, strict=True))
+        stated = self.statement_losses()
         return {
-            name: _make_exact_certificate(self._sum_distances(name)) for name in names
+            name: _make_exact_certificate(
+                stated[name] if name in stated else self._sum_distances(name)
+            )
+            for name in names
         }
+
+    def statement_losses(self) -> dict[str, float]:
+        """Return the generalised losses of categories with statements, by name."""
+        losses = {}
+        for place, (name, levels) in enumerate(self.config.levels.items()):
+            section = self.config.job.attributes.get(name)
+            if section is not None and section.is_truthful:
+                nodes = compute_node_losses(levels.domain, section.type.rule)
+                lost = float(self.weights[place] @ nodes)
+                losses[name] = lost * float(self._factor[place])
+        return losses
 
     def lost(self) -> float:
         """Return the mean loss of a record, summed over all categories."""
@@ -110,7 +130,9 @@ class CategoryProofs:
             if rare.categories:
                 yield rare.describe(name, k)
             if get_publishable_nodes(self.config.job, name) != "leaf":
-                yield from describe_root(name, int(released[-1]), int(released.sum()))
+                publish = self.config.job.attributes[name].publish
+                count, n = int(released[-1]), int(released.sum())
+                yield from describe_root(name, count, n, publish)
 
     def _count_differing(self, place: int) -> float:
         """Return the number of records by which published counts differ."""
@@ -159,6 +181,10 @@ class FolderCertificates:
         """Return the certificates of all attributes, by name, in order."""
         names = self.config.job.roles.quasi_identifier
         certificates = self._certify_numbers() | self.categories.certificates()
+        for j, name in enumerate(self.config.numbers):
+            if name in self.config.spans:
+                stated = float(self.figures.stated[j])
+                certificates[name] = certify_statements(stated)
         first = names.index(self.config.numbers[0]) if self.config.numbers else 0
         places = {name: place for place, name in enumerate(names)}
         ordered = sorted(certificates, key=lambda name: places.get(name, first))
@@ -180,7 +206,23 @@ class FolderCertificates:
             lost[LOSS_OF_NUMBERS] = 100 * numbers / counts[0]
         if counts[1]:
             lost[LOSS_OF_CATEGORIES] = 100 * categories / counts[1]
+        stated = self._average_statement_losses()
+        if stated:
+            lost[GENERALISED_LOSS] = 100 * sum(stated) / len(stated)
         return lost
+
+    def _average_statement_losses(self) -> list[float]:
+        """Return the mean generalised loss of each attribute with statements."""
+        numbers = [
+            float(self.figures.stated[j] / self.figures.there[j])
+            for j, name in enumerate(self.config.numbers)
+            if name in self.config.spans
+        ]
+        names = self.config.categories
+        return numbers + [
+            lost / float(self.categories.there[names.index(name)])
+            for name, lost in self.categories.statement_losses().items()
+        ]
 
     def _certify_numbers(self) -> dict[str, Certificate]:
         """Return the certificates of the numeric attributes, by name."""
@@ -252,6 +294,7 @@ def _certify_exact(
 LOSS = "information loss"  # losses are in percent of the variance; risks are shares
 LOSS_OF_NUMBERS = "information loss of numbers"
 LOSS_OF_CATEGORIES = "information loss of categories"
+GENERALISED_LOSS = "generalised loss"  # all values suppressed: 100 %
 LOSSES = (LOSS, LOSS_OF_NUMBERS, LOSS_OF_CATEGORIES)
 GROUPS = "groups"  # its certificate follows the certificates of attributes
 

@@ -47,6 +47,7 @@ from aggopt.engine.validate.supported_settings import (
     require_supported_job,
 )
 from aggopt.job import Job, Recommended
+from aggopt.pipeline.validate.true_statements import require_statements
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.partial_audit import merge_audits
 
@@ -74,6 +75,7 @@ def mask_parts(
     job.roles.check(parts.schema.names)
     parts = parts.recode(job.attributes)
     require_supported_schema(parts.schema, job)
+    require_statements(job, attribute_values.find_number_spans(parts.schema, job))
     require_records(parts.records, job.privacy.k)
     private = make_private_path(out)
     output_folders.require_no_file(out)
@@ -169,6 +171,7 @@ def _make_run_state(
         ),
         categories=attribute_values.find_categories(parts.schema, job),
         dates=attribute_values.find_dates(parts.schema, job),
+        spans=attribute_values.find_number_spans(parts.schema, job),
     )
 
 
@@ -207,6 +210,8 @@ def _partition_parts(
     mean = compute_mean_weight(described, n, config.job)
     config = attribute_values.add_weighted_levels(replace(config, mean_weight=mean))
     moments, sample = describe.read_summary(config)
+    spans = attribute_values.add_span_ends(config.spans, config.numbers, moments)
+    config = replace(config, spans=spans)
     scale = moments.scale
     table = attribute_values.make_empty_table(schema, config)
     values.require_feasible_bounds(table, config.job, scale, moments.n)

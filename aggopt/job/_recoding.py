@@ -50,7 +50,9 @@ class Recoding(Section):
     cuts
         Each number becomes its cell, a level of an order: [18, 65] makes the cells
         "below 18", "18 to 64" and "65 and more".  Cuts with a decimal point make cells
-        of decimals: [18.0, 65.0] has "18.0 to below 65.0".
+        of decimals: [18.0, 65.0] has "18.0 to below 65.0".  With publish = "interval"
+        they recode nothing: groups publish intervals between cuts, which enclose all
+        values.
     bottom, top
         Smaller, or larger, numbers become this number.  With kind = "ordinal" and both,
         whole numbers become levels of an order, the last one "85 and more".

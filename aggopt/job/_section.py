@@ -10,6 +10,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     StrictBool,
+    StrictFloat,
     StrictInt,
     field_validator,
     model_validator,
@@ -51,7 +52,13 @@ class AttributeSection(Recoding):
         relative to the job file; or the lines of that file, each a list of its entries.
     publish
         "leaf": a level that some record has; of a tree "node", the nearest node, or
-        "ancestor", the lowest one that is true of the whole group.
+        "ancestor", the lowest one that is true of the whole group.  Other statements
+        that are true of the whole group: "suppress", the value that all share, or "*";
+        of a number or an order "range", from the least to the greatest value; of a
+        number "interval", between cut points.
+    cost
+        Loss of the nodes of a tree in a generalised loss: "leaves", "height", or a
+        cost of each inner node, by its name.
     weight
         Factor of its distances when records are grouped.
     missing
@@ -79,7 +86,10 @@ class AttributeSection(Recoding):
         BeforeValidator(_to_text_path),
         AfterValidator(_to_plain_tree),
     ] = Field(default=None, min_length=1)
-    publish: Literal["leaf", "node", "ancestor"] = "leaf"
+    publish: Literal["leaf", "node", "ancestor", "suppress", "interval", "range"] = (
+        "leaf"
+    )
+    cost: Literal["leaves", "height"] | dict[str, StrictFloat | StrictInt] = "leaves"
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
     missing: Literal["refuse", "own value"] | None = None
     lower: float | None = Field(default=None, allow_inf_nan=False, strict=True)
@@ -107,8 +117,22 @@ class AttributeSection(Recoding):
         kind = "nominal" if self.kind is None and is_merged else self.kind
         missing = self.missing or REFUSE
         return AttributeType(
-            kind, order, self.tree, None, self.weight, missing, self.format
+            kind,
+            order,
+            self.tree,
+            None,
+            self.weight,
+            missing,
+            self.format,
+            publish=self.publish if self.is_truthful else None,
+            cost=self.cost,
+            cuts=self.cuts if self.publish == "interval" else None,
         )
+
+    @property
+    def is_truthful(self) -> bool:
+        """Whether groups publish a statement that is true of all their records."""
+        return self.publish not in ("leaf", "node")
 
     @property
     def read_kind(self) -> str | None:
@@ -121,6 +145,8 @@ class AttributeSection(Recoding):
         if not self.is_recoded:
             return self
         after = {"kind": self.type.kind, "order": self.order or self.cells}
+        if self.publish == "interval":
+            after["cuts"] = self.cuts
         return self.model_copy(update={**dict.fromkeys(Recoding.model_fields), **after})
 
     def require(self) -> None:
@@ -135,11 +161,34 @@ class AttributeSection(Recoding):
         """
         self.require_recoding()
         self._require_limits()
-        if self.type.kind != "hierarchical" and self.publish != "leaf":
+        self._require_statement()
+        needs_tree = self.publish in ("node", "ancestor")
+        if self.type.kind != "hierarchical" and needs_tree:
             raise JobError(
                 f'publish = "{self.publish}" needs a tree.',
                 fix='give one, { lung = ["asthma", "flu"], heart = ["attack"] }, or '
                 "leave publish out.",
+            )
+
+    def _require_statement(self) -> None:
+        """Refuse keys that have no effect beside what is published."""
+        if self.publish == "interval" and self.cuts is None:
+            raise JobError(
+                'publish = "interval" is given without cuts.',
+                fix="name those between which intervals are published, as in cuts = "
+                "[0, 18, 45, 65]; or leave publish out.",
+            )
+        if self.is_truthful and self.limited:
+            raise JobError(
+                f'lower, upper and integer are of means, and publish = "{self.publish}"'
+                " publishes true statements about the originals.",
+                fix="leave them out.",
+            )
+        if self.is_truthful and self.publish != "ancestor" and self.rare is not None:
+            raise JobError(
+                f'rare = "{self.rare}" is of single categories, and publish = '
+                f'"{self.publish}" publishes none that is not true of k records.',
+                fix="leave it out.",
             )
 
     def _require_limits(self) -> None:

@@ -47,7 +47,8 @@ class AttributeKeys(TypedDict, total=False):
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None
     order: Sequence[bool | int | float | str] | None
     tree: Mapping[str, Any] | str | Sequence[Sequence[str]] | None
-    publish: Literal["leaf", "node", "ancestor"]
+    publish: Literal["leaf", "node", "ancestor", "suppress", "interval", "range"]
+    cost: Literal["leaves", "height"] | Mapping[str, float | int]
     weight: float
     missing: Literal["refuse", "own value"] | None
     lower: float | None
@@ -169,7 +170,6 @@ class PartitionKeys(TypedDict, total=False):
     inner: str | Own
     block_size: int | None
     ending: Literal["3k", "nearest"]
-    tree_cost: Literal["leaves", "height"]
     order: Literal["npn", "mdav", "cbfs", "md", "tsp"]
     starts: int | None
     axis: Literal["pca", "zsum", "robust_pca"]

@@ -15,7 +15,8 @@ from aggopt.core.record_weights import (
 )
 from aggopt.core.types import F64, Bool, Labels
 from aggopt.encoding import Categories, Encoded, EncodedAttribute, encode
-from aggopt.encoding.encoded_table import read_released_values
+from aggopt.encoding.encoded_table import read_released_ends, read_released_values
+from aggopt.encoding.spans import mark_wide
 from aggopt.errors import JobError, TableError
 from aggopt.measure._pair import FARTHEST, Attacker, Pair
 
@@ -42,6 +43,8 @@ class AttributePair:
         Sampling weights, of mean 1, for sums of squares; None without weights.
     known : (n,)
         Class of each record, for chance within classes: see `Attacker.before`.
+    ends : (n,), (n,)
+        Ends of the statement that is published about a number; None for others.
     """
 
     of: EncodedAttribute
@@ -50,6 +53,7 @@ class AttributePair:
     safety: float
     weights: F64 | None = field(default=None, repr=False)
     known: Labels | None = field(default=None, repr=False)
+    ends: tuple[F64, F64] | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:
@@ -64,7 +68,10 @@ class AttributePair:
     @property
     def unchanged(self) -> Bool:
         """Whether each record is released unchanged, (n,)."""
-        return np.asarray(self.original == self.released)
+        same = self.original == self.released
+        if self.ends is not None:
+            same &= ~mark_wide(*self.ends)
+        return np.asarray(same)
 
     @cached_property
     def points(self) -> tuple[F64, F64]:
@@ -161,11 +168,17 @@ class TypedPair:
             original = encode(original, attributes, sampling_weights=weights)
         shares = scale_to_mean_one(check_weights(weights, len(original)))
         values = read_released_values(original, released)
-        rows = np.column_stack([column.astype(np.float64) for column in values])
+        ends = read_released_ends(original, released)
+        widths = [high - low for low, high in ends.values()]  # of statements
+        rows = np.column_stack(
+            [column.astype(np.float64) for column in (*values, *widths)]
+        )
         alike = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         attacker = Attacker.of(len(alike), known, units, added)
         pairs = [
-            AttributePair(of, column, alike, safety, shares, attacker.before)
+            AttributePair(
+                of, column, alike, safety, shares, attacker.before, ends.get(of.name)
+            )
             for of, column in zip(original.attributes, values, strict=True)
         ]
         _require_reach(pairs)

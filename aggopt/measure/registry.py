@@ -361,13 +361,16 @@ class TypedMeasure(Declared):
 
     Attributes
     ----------
-    each, whole
+    by_attribute, of_table
         Function that computes it for one attribute, which may have `weights`, or else
         for all attributes together.
+    optional
+        Whether an assessment leaves it out where it is not defined.
     """
 
     by_attribute: Callable[[AttributePair], Figure] | None = None
     of_table: Callable[[TypedComparison], Figure] | None = None
+    optional: bool = False
 
     def shown(self, figure: Figure) -> str:
         """Return a figure in its printed form; "" if it is not defined."""

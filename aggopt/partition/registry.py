@@ -160,10 +160,15 @@ class Partitioner(Method):
         The section of a job that selects it.
     guarantees
         Requirements of k, l and t that its groups satisfy, whatever the table.
+    takes_also
+        Requirements in addition to k that it takes if the job has them: "l" or "t" of
+        one confidential attribute, "units".
     bound
         Source of the bound of its certificate.
     objective
         Loss that it minimises.
+    certify_repaired
+        Function that certifies the groups of a repair by this loss; None for squares.
     confides
         Number of confidential attributes that it uses.
     takes
@@ -188,8 +193,10 @@ class Partitioner(Method):
     function: Callable[..., Partition]
     settings: type[MethodSection]
     guarantees: frozenset[str] = frozenset("k")
+    takes_also: frozenset[str] = frozenset()
     bound: Bound = Bound.NEIGHBOURS
     objective: Objective = Objective.SQUARES
+    certify_repaired: Callable[..., Partition] | None = None
     confides: ConfidentialUse = ConfidentialUse.NONE
     takes: AttributeUse = AttributeUse.SEVERAL
     initial: bool = False

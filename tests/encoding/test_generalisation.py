@@ -5,11 +5,8 @@ import pandas as pd
 import pytest
 
 from aggopt import encode
-from aggopt.encoding.generalisation import (
-    GeneralisationRule,
-    generalise,
-    generalise_numbers,
-)
+from aggopt.encoding.generalisation import generalise, generalise_numbers
+from aggopt.encoding.generalisation_rule import GeneralisationRule
 from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.privacy.nested import compute_heights
 

@@ -8,11 +8,8 @@ from generalised import find_best, has_kinds, make_table
 
 import aggopt
 from aggopt.algorithms.boxes.loss_tables import pack_losses
-from aggopt.encoding.generalisation import (
-    GeneralisationRule,
-    generalise,
-    generalise_numbers,
-)
+from aggopt.encoding.generalisation import generalise, generalise_numbers
+from aggopt.encoding.generalisation_rule import GeneralisationRule
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -213,11 +210,12 @@ TREE = {"craft": ["smith", "turner"], "care": ["nurse", "doctor"]}
 def test_an_encoded_table_publishes_by_its_types_and_rules():
     encoded = aggopt.encode(frame(), {"job": {"tree": TREE}})
     by_leaves = generalising(encoded, 3)
-    by_height = generalising(encoded, 3, tree_cost="height")
+    height = {"job": {"tree": TREE, "cost": "height"}}
+    by_height = generalising(aggopt.encode(frame(), height), 3)
     assert by_leaves.loss < by_height.loss  # 1 of 3 leaves, 1 of 2 levels
     rules = {"age": GeneralisationRule(cuts=[0, 30, 50, 100], weight=2.0)}
     groups = generalising(encoded, 3, rules=rules)
-    table = method.read_generalised(encoded, "leaves", rules)
+    table = method.read_generalised(encoded, rules)
     assert groups.loss == pytest.approx(table.compute_loss(groups))
 
 
@@ -244,7 +242,6 @@ def test_an_interrupt_returns_the_best_groups_so_far():
 
 def test_what_cannot_be_used_is_refused():
     for change, error, says in (
-        ({"tree_cost": "leafs"}, UnknownNameError, "did you mean 'leaves'"),
         ({"effort": "bset"}, UnknownNameError, "did you mean 'best'"),
         ({"effort": "best", "time_limit": 1}, JobError, "both set"),
         ({"time_limit": -1}, JobError, "time_limit = -1"),

@@ -221,7 +221,7 @@ def require_nodes(domain: Domain, publish: str) -> None:
     """
     if publish == "leaf":
         return
-    if domain.kind != "hierarchical":
+    if domain.kind != "hierarchical" and len(domain.nodes) == domain.m:
         raise JobError(
             f'publish = "{publish}" needs a tree.',
             fix='give one, {"lung": ["asthma", "flu"], "heart": ["attack"]}, or leave '

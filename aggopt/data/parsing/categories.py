@@ -141,12 +141,14 @@ def publish_nodes(
     domain: Domain,
     nodes: Floats,
     levels: nw.Series[Any] | None = None,
+    *,
+    as_text: bool = False,
 ) -> nw.Series[Any]:
     """Return a column with nodes (n,) in place of its entries, in its own type.
 
-    If a published node is no record's own, the column becomes text.  `levels` are the
-    entries of all records, if the column has only some.  A node of nan publishes a
-    missing entry.
+    If a published node is no record's own, the column becomes text; with `as_text` it
+    does in any case.  `levels` are the entries of all records, if the column has only
+    some.  A node of nan publishes a missing entry.
     """
     entries = column if levels is None else levels
     blank = np.isnan(nodes)
@@ -157,9 +159,9 @@ def publish_nodes(
     first = np.full(max(len(domain.nodes), entry_nodes.max() + 1), -1)
     first[entry_nodes[::-1]] = np.arange(len(entry_nodes))[::-1]
     rows = np.where(blank, 0, first[node])
-    if (rows >= 0).all():
+    if (rows >= 0).all() and (column.dtype in _WORDS or not as_text):
         return blank_entries(take_rows(entries, rows, like=column), blank)
-    if column.dtype not in _WORDS:
+    if column.dtype not in _WORDS and not as_text:
         raise JobError(
             f"{column.name!r}: nodes of a tree are published as text, and the column "
             "has none.",

@@ -110,6 +110,8 @@ class PublishedSums:
         Sums and sums of squares of the released values.
     exact, sse : (d,)
         Squared errors before rounding, and of the released values.
+    stated : (d,)
+        Generalised losses of numbers that publish true statements; 0 of others.
     """
 
     there: Floats
@@ -119,6 +121,7 @@ class PublishedSums:
     squares: Floats
     exact: Floats
     sse: Floats
+    stated: Floats
 
     @classmethod
     def of(cls, config: BlockState, counts: Floats) -> "PublishedSums":
@@ -138,7 +141,7 @@ class PublishedSums:
         variance_after = self.squares / self.there - after**2
         drifts = {}
         for j, name in enumerate(config.numbers):
-            if scale.constant[j]:
+            if scale.constant[j] or name in config.spans:
                 continue
             place = choose_decimals(float(scale.spread[j]), output)
             seconds = None

@@ -15,6 +15,7 @@ from aggopt.aggregate.joint_aggregation import VARIANCE
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool, Floats
 from aggopt.encoding.clock import Clock
+from aggopt.encoding.spans import NumberSpans
 from aggopt.engine.state.category_levels import Levels
 from aggopt.engine.state.moments import PublishedMoments
 from aggopt.engine.state.split_tree import PatternBuckets, SplitTree
@@ -76,6 +77,8 @@ class RunState:
         Levels of each category in the whole table, once they are counted.
     dates, clocks
         The numbers that are dates or times, and the unit and origin of each.
+    spans
+        What groups publish about numbers in true statements, by name.
     """
 
     job: Job
@@ -98,6 +101,7 @@ class RunState:
     levels: Mapping[str, Levels] = field(default_factory=dict, repr=False)
     dates: tuple[str, ...] = ()
     clocks: Mapping[str, Clock] = field(default_factory=dict, repr=False)
+    spans: Mapping[str, NumberSpans] = field(default_factory=dict, repr=False)
 
     @property
     def numbers(self) -> tuple[str, ...]:

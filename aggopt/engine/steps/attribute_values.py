@@ -4,7 +4,7 @@ Dates, times of day and durations are numbers as in memory: whole multiples of t
 coarsest unit that makes all of the table's whole, counted from the first of them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,12 +15,15 @@ import pyarrow as pa
 from aggopt.core.types import F64, Floats
 from aggopt.data.parsing.categories import Types, find_encoding_types
 from aggopt.data.parsing.dates import find_clocks, parse_date_columns
+from aggopt.data.parsing.span_columns import make_date_error
 from aggopt.data.table import Table, list_attributes_kept_missing
 from aggopt.encoding import AttributeType
 from aggopt.encoding.attribute_type import NUMERIC
 from aggopt.encoding.clock import Clock
 from aggopt.encoding.iso_text import parse_text_dates as dated
+from aggopt.encoding.spans import NumberSpans
 from aggopt.engine.state.category_levels import Levels, count_values
+from aggopt.engine.state.moments import PartMoments
 from aggopt.engine.state.run_state import RunState
 from aggopt.engine.steps.strata import read_published_rows
 from aggopt.engine.storage.input_parts import InputFolder
@@ -75,7 +78,8 @@ def make_empty_table(schema: pa.Schema, config: RunState) -> Table:
 
     Columns that are not read are left out.
     """
-    return _make_empty_table(schema, config.job, config.levels, config.clocks)
+    clocks, spans = config.clocks, config.spans
+    return _make_empty_table(schema, config.job, config.levels, clocks, spans)
 
 
 def _make_empty_table(
@@ -83,12 +87,51 @@ def _make_empty_table(
     job: Job,
     levels: Mapping[str, Levels],
     clocks: Mapping[str, Clock],
+    spans: Mapping[str, NumberSpans] | None = None,
 ) -> Table:
     frame = nw.from_native(schema.empty_table(), eager_only=True)
     domains = {name: level.domain for name, level in levels.items()}
     types = _list_types(schema, job)
     attributes = list_missing_attributes(job)
-    return Table(frame, job.roles.released, False, types, domains, clocks, attributes)
+    return Table(
+        frame,
+        job.roles.released,
+        False,
+        types,
+        domains,
+        clocks,
+        attributes,
+        spans={} if spans is None else spans,
+    )
+
+
+def find_number_spans(schema: pa.Schema, job: Job) -> dict[str, NumberSpans]:
+    """Return what groups publish about numbers, before any value is read, by name.
+
+    Raises
+    ------
+    JobError
+        Dates are to publish a statement.
+    """
+    names = [n for n in job.roles.quasi_identifier if n in job.attributes]
+    stated = [n for n in names if job.attributes[n].is_truthful]
+    numbers = [n for n in stated if n not in find_categories(schema, job)]
+    for name in set(numbers) & set(find_dates(schema, job)):
+        raise make_date_error(name, job.attributes[name].publish)
+    nothing = np.empty(0)
+    return {n: NumberSpans.of(job.attributes[n].type.rule, nothing) for n in numbers}
+
+
+def add_span_ends(
+    spans: Mapping[str, NumberSpans], names: Sequence[str], moments: PartMoments
+) -> dict[str, NumberSpans]:
+    """Return the statements about numbers `names`, with the moments of all records."""
+    ended = {}
+    for name, own in spans.items():
+        j = names.index(name)
+        ends = float(moments.low[j]), float(moments.high[j])
+        ended[name] = NumberSpans(own.publish, *ends, float(moments.mean[j]), own.cuts)
+    return ended
 
 
 def list_missing_attributes(job: Job) -> frozenset[str]:

@@ -111,13 +111,14 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     values = _assemble_values(number, table, c, arrays, weights, config)
     entries = {name: level.column(name) for name, level in config.levels.items()}
     spreads = config.scale.spread
-    masked = publish_values(table, values[labels], config.job, spreads, entries)
+    masked = publish_values(table, values[labels], labels, config.job, spreads, entries)
     released = masked.matrix()
-    compare_block(number, X, released, labels, config)
+    compare_block(number, X, released, labels, config, masked.find_wide())
     Z = standardise_numbers(np.where(arrays["kept"], X, np.nan), config)
     scratch_files.save_arrays(
         config.at("figures", number),
         **_sum_figures(Z, c[labels], standardise_numbers(released, config), weights),
+        stated=_sum_statement_losses(table, values[labels], labels, weights, config),
     )
     place = draw_words(config.secret, f"order of block {number}", len(labels))
     group = (np.int64(number) << GROUP_BITS) + labels
@@ -199,6 +200,27 @@ def _sum_figures(
     }
 
 
+def _sum_statement_losses(
+    table: Table,
+    values: Floats,
+    labels: Labels,
+    weights: Floats | None,
+    config: BlockState,
+) -> Floats:
+    """Return the generalised loss of each number (p,), 0 without statements.
+
+    Values (n, d) that are missing lose nothing.
+    """
+    lost = np.zeros(len(config.numbers))
+    for j, name in enumerate(config.numbers):
+        if name in table.spans:
+            ends = table.widen(name, labels)
+            blank = np.isnan(values[:, config.places[j]])
+            each = np.where(blank, 0.0, table.spans[name].compute_losses(*ends))
+            lost[j] = multiply_by_weights(each, weights).sum()
+    return lost
+
+
 def apply_global_programs(c: Floats, number: int, config: BlockState) -> Floats:
     """Return centroids c (m, d) of a block, with solved attributes replaced.
 
@@ -215,11 +237,17 @@ def apply_global_programs(c: Floats, number: int, config: BlockState) -> Floats:
 
 
 def compare_block(
-    number: int, X: Floats, released: Floats, labels: Labels, config: BlockState
+    number: int,
+    X: Floats,
+    released: Floats,
+    labels: Labels,
+    config: BlockState,
+    wide: Bool,
 ) -> None:
     """Write counts of values that a block publishes unchanged or as missing.
 
-    `released` (n, d) are the published values, and `labels` (n,) the groups.
+    `released` (n, d) are the published values, and `labels` (n,) the groups.  Of those
+    in `wide` (n, d) a statement of several values is published.
     """
     names = config.job.roles.quasi_identifier
     steps = np.zeros(X.shape[1])
@@ -228,7 +256,8 @@ def compare_block(
         clock = config.clocks.get(name)
         steps[j] = compute_rounding_distance(spread, config.job.output, clock)
     groups = [(range(X.shape[1]), labels)]
-    same = count_unchanged_values(names, X, released, steps, groups).of_members(())
+    same = count_unchanged_values(names, X, released, steps, groups, wide)
+    same = same.of_members(())
     changes = MissingChanges.of(X, released, groups)
     scratch_files.save_state(config.at("compared", number), (changes, same))
 

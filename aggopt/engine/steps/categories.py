@@ -10,6 +10,7 @@ from aggopt.aggregate import PublishedCategories
 from aggopt.aggregate.categories.registry import CategorySection
 from aggopt.core.types import I64, Bool, Floats, Labels
 from aggopt.encoding import Categories, EncodedAttribute
+from aggopt.encoding.generalisation_rule import RANGE, SUPPRESS
 from aggopt.engine.state.run_state import BlockState, RunState
 from aggopt.engine.storage.scratch_files import load_arrays, save_arrays
 from aggopt.errors import naming
@@ -151,6 +152,9 @@ def convert_categories(rows: pa.Table, config: RunState) -> pa.Table:
     for name in config.categories:
         column = rows.column(name)
         kind = config.levels[name].entries.type
+        if name in config.job.attributes:
+            publish = config.job.attributes[name].publish
+            kind = pa.string() if publish in (SUPPRESS, RANGE) else kind
         place = rows.schema.get_field_index(name)
         rows = rows.set_column(place, name, column.cast(kind))
     return rows

@@ -1,6 +1,6 @@
 """Loss and disclosure of a release by attribute, and as a whole."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from math import fsum
 from typing import Any, NamedTuple
@@ -125,7 +125,7 @@ class TypedAssessment:
                 for n, m in TYPED.items()
                 if m.by_attribute
             },
-            of_table={n: m.of_table(tables) for n, m in TYPED.items() if m.of_table},
+            of_table=dict(_compute_figures_of_table(tables)),
         )
 
     def __getitem__(self, name: str) -> Any:
@@ -219,6 +219,18 @@ class TypedAssessment:
             return measure.when
         by = f" in {self.linkage_blocks} blocks" if self.linkage_blocks > 1 else ""
         return f"{measure.when}{by}; at most {100 * self.linkage_limit:.2f} %"
+
+
+def _compute_figures_of_table(
+    tables: TypedComparison,
+) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of each measure of all attributes together."""
+    for name, measure in TYPED.items():
+        if measure.of_table is None:
+            continue
+        figure = measure.of_table(tables)
+        if figure is not None or not measure.optional:
+            yield name, figure
 
 
 def assess_types(

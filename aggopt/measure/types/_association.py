@@ -223,7 +223,7 @@ def _compute_truth(pair: AttributePair) -> float | None:
     if pair.of.numbers is not None:
         return None
     true = pair.unchanged
-    if pair.of.kind == "hierarchical":
+    if len(pair.of.nodes) > len(pair.of.levels):
         true = true | pair.of.domain.above[pair.original, pair.released]
     return float(true.mean())
 

@@ -30,6 +30,7 @@ def certify_generalised(
     *,
     seconds: float,
     status: Status,
+    by: str = "generalising",
 ) -> Evidence:
     """Return the loss of groups that publish true values, with its certificate.
 
@@ -42,7 +43,7 @@ def certify_generalised(
     def proven(loss: float) -> Certificate:
         bound = min(bound_loss(table, labels, k, weighing, kept), loss)
         is_met = loss - bound <= MET * loss
-        return make_certificate(is_met, status, loss, bound, "generalising", seconds)
+        return make_certificate(is_met, status, loss, bound, by, seconds)
 
     return Evidence(status, objective, proven)
 

@@ -13,7 +13,7 @@ from pydantic import Field, StrictInt
 from aggopt.core.columns import encode_values
 from aggopt.core.deadline import Deadline, Progress, require_time_limit, throttle
 from aggopt.core.deferred_signals import finish_despite_interrupt
-from aggopt.core.types import I64
+from aggopt.core.types import I64, Floats
 from aggopt.core.validation import (
     Labels,
     check_group_size,
@@ -23,13 +23,11 @@ from aggopt.core.validation import (
 )
 from aggopt.encoding.encoded_table import Encoded
 from aggopt.encoding.generalisation import (
-    COSTS,
-    LEAVES,
-    GeneralisationRule,
     GeneralisedTable,
     generalise,
     generalise_numbers,
 )
+from aggopt.encoding.generalisation_rule import GeneralisationRule
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -72,7 +70,6 @@ def generalising(
     k: int,
     *,
     initial_labels: npt.ArrayLike | None = None,
-    tree_cost: str = LEAVES,
     rules: Mapping[str, GeneralisationRule] | None = None,
     time_limit: float | None = None,
     effort: str = "default",
@@ -111,12 +108,10 @@ def generalising(
     initial_labels : (n,) ints, optional
         First groups, in place of those of cuts at medians: labels 0..m-1 of groups of k
         or more that satisfy the requirements.
-    tree_cost : "leaves" or "height"
-        Loss of a node of a tree: its leaves less 1, over those of the tree less 1; or
-        its height, over that of the tree.
     rules
-        What attributes of an encoded table publish, and their weights, by name; see
-        `aggopt.encoding.generalisation.GeneralisationRule`.
+        What attributes of an encoded table publish, its cost and their weights, by
+        name, in place of what their types state; see
+        `aggopt.encoding.generalisation_rule.GeneralisationRule`.
     time_limit : float, optional
         Seconds for the search, which continues until then.  The first groups, the
         search for near records and the first call's compilation are not counted.
@@ -160,7 +155,7 @@ def generalising(
         k exceeds n; all records together do not satisfy a requirement; the program of a
         solver is too large.
     JobError
-        k, tree_cost, rules, effort, time_limit, seed, initial_labels or a requirement
+        k, rules, effort, time_limit, seed, initial_labels or a requirement
         cannot be used, as in `local_search`; an attribute has a table of distances.
     TableError
         X, units or weights cannot be used.
@@ -192,7 +187,7 @@ def generalising(
         confidential, t, l, bins, levels, boundaries, diversity
     )
     clock = Deadline(None, throttle(progress))
-    table = read_generalised(X, tree_cost, rules)
+    table = read_generalised(X, rules)
     n = len(table)
     k = check_group_size(k, n)
     weighing = Weighing.read(weights, n)
@@ -238,10 +233,9 @@ def generalising(
 
 
 def read_generalised(
-    X: npt.ArrayLike, cost: str, rules: Mapping[str, GeneralisationRule] | None
+    X: npt.ArrayLike, rules: Mapping[str, GeneralisationRule] | None
 ) -> GeneralisedTable:
     """Return the positions and losses of an encoded table, or of numbers (n, d)."""
-    require_known("cost of a node", cost, COSTS)
     records = read_records(X)
     if not isinstance(records, Encoded):
         if rules:
@@ -250,8 +244,7 @@ def read_generalised(
                 fix="pass an encoded table: aggopt.encode(frame).",
             )
         return generalise_numbers(records)
-    chosen = {a.name: GeneralisationRule(cost=cost) for a in records.attributes}
-    return generalise(records, {**chosen, **(rules or {})})
+    return generalise(records, rules)
 
 
 def _choose_solver(name: str | None, kept: FurtherRequirements | None) -> Solver | None:
@@ -395,19 +388,36 @@ def make_first_groups(
     )
 
 
+def certify_repaired(
+    X: Any, repaired: Partition, k: int, weights: Floats | None, by: str
+) -> Partition:
+    """Return groups that a repair made of truthful ones, with their generalised loss.
+
+    `weights` (n,) are of the records, and `by` the name of the repair.
+    """
+    table = read_generalised(X, None)
+    evidence = certify_generalised(
+        table,
+        repaired.labels,
+        k,
+        Weighing.read(weights, len(table)),
+        seconds=0.0,
+        status=Status.HEURISTIC,
+        by=f"generalising, then {by}",
+    )
+    return Partition(repaired.labels, evidence)
+
+
 class Generalising(Timed):
     """Settings of `aggopt.partition.generalising`.
 
     Attributes
     ----------
-    tree_cost
-        Loss of a node of a tree.
     seed
         Seed of all random choices.
     """
 
     method: Literal["generalising"]
-    tree_cost: Literal["leaves", "height"] = "leaves"
     seed: StrictInt = Field(default=0, ge=0)
 
 
@@ -417,6 +427,8 @@ PARTITIONER = Partitioner(
     rank=45,
     function=generalising,
     settings=Generalising,
+    takes_also=frozenset({"l", "t", "units"}),
+    certify_repaired=certify_repaired,
     bound=Bound.BOXES,
     objective=Objective.GENERALISED,
     excused={

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import fsum
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,8 @@ from aggopt.core.plural import is_or_are, plural
 from aggopt.core.randomness import derive_seed
 from aggopt.core.types import I64, Floats, Labels
 from aggopt.encoding import Categories, Encoded, EncodedAttribute
+from aggopt.encoding.generalisation import compute_node_losses
+from aggopt.encoding.generalisation_rule import RANGE, SUPPRESS
 from aggopt.errors import naming
 from aggopt.job import Job
 from aggopt.pipeline.aggregate import margins, table_parts
@@ -28,7 +31,7 @@ from aggopt.pipeline.prepare.job_settings import (
 )
 from aggopt.pipeline.prepare.record_requests import read_category_requests
 from aggopt.pipeline.validate.categories import require_chosen
-from aggopt.solvers import Certificate
+from aggopt.solvers import Certificate, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +75,20 @@ def join_columns(
     """Return the published numbers and categories in the order of their columns."""
     values = np.empty(partitioned.whole.shape)
     proofs: dict[tuple[str, ...], Certificate] = {}
+    names = partitioned.job.roles.quasi_identifier
     if numbers is not None:
         values[:, partitioned.table.places] = numbers.values
         proofs |= numbers.name_certificates(partitioned.names)
-    names = partitioned.job.roles.quasi_identifier
+    for name in partitioned.table.spans:
+        j = names.index(name)
+        values[:, j], proofs[name,] = _publish_spans(partitioned, name, values[:, j])
     for name, categories in chosen.items():
         values[:, names.index(name)] = table_parts.read_published_nodes(
             partitioned, name, categories
         )
         proofs[name,] = categories.certificate
+        if _publishes_statements(partitioned, name):
+            proofs[name,] = _certify_nodes(partitioned, name, values)
     ordered = sorted(proofs, key=lambda solved_names: names.index(solved_names[0]))
     certificates = {
         ", ".join(solved_names): proofs[solved_names] for solved_names in ordered
@@ -91,6 +99,52 @@ def join_columns(
         *_list_root_notes(partitioned, chosen),
     )
     return AggregatedTable(values, certificates, notes)
+
+
+def _publish_spans(
+    partitioned: PartitionedTable, name: str, values: Floats
+) -> tuple[Floats, Certificate]:
+    """Return the middles (n,) of statements about a number, and their certificate.
+
+    They are missing where `values` (n,) are.  The objective is the generalised loss of
+    the records, by weight; no statement that is true of the groups loses less.
+    """
+    table = partitioned.table
+    j = table.roles.quasi_identifier.index(name)
+    spans = table.spans[name]
+    ends = table.widen(name, get_column(partitioned.labels, j))
+    blank = np.isnan(values)
+    weights = partitioned.weights
+    losses = np.where(blank, 0.0, spans.compute_losses(*ends))
+    loss = fsum(losses if weights is None else losses * weights)
+    middles = np.where(blank, np.nan, spans.compute_middles(*ends))
+    return middles, certify_statements(loss)
+
+
+def _publishes_statements(partitioned: PartitionedTable, name: str) -> bool:
+    """Whether a category publishes what is true of its whole group."""
+    section = partitioned.job.attributes.get(name)
+    return section is not None and section.is_truthful
+
+
+def _certify_nodes(
+    partitioned: PartitionedTable, name: str, values: Floats
+) -> Certificate:
+    """Return the certificate of the generalised loss of a category's nodes (n, d)."""
+    j = partitioned.job.roles.quasi_identifier.index(name)
+    attribute = cast(Encoded, partitioned.records).attributes[j]
+    losses = compute_node_losses(attribute.domain, attribute.rule)
+    present = ~np.isnan(values[:, j])
+    lost = losses[values[present, j].astype(np.int64)]
+    weights = partitioned.weights
+    return certify_statements(
+        fsum(lost if weights is None else lost * weights[present])
+    )
+
+
+def certify_statements(loss: float) -> Certificate:
+    """Return the certificate of true statements about given groups."""
+    return Certificate(Status.OPTIMAL, loss, loss, 0.0, "closed form", 0.0)
 
 
 def _aggregate_numbers(
@@ -256,14 +310,21 @@ def _list_root_notes(
             continue
         root = len(categories.nodes) - 1
         count = int((categories.choice[categories.labels] == root).sum())
-        notes += describe_root(name, count, len(categories.labels))
+        publish = partitioned.job.attributes[name].publish
+        notes += describe_root(name, count, len(categories.labels), publish)
     return notes
 
 
-def describe_root(name: str, count: int, n: int) -> list[str]:
+def describe_root(name: str, count: int, n: int, publish: str) -> list[str]:
     """Return the text of a note if at least half of n values are the tree's root."""
     if 2 * count < n:
         return []
+    if publish in (SUPPRESS, RANGE):
+        return [
+            f"{name!r}: {count} of {plural(n, 'value')} ({count / n:.0%}) are "
+            'published as what says nothing: choose method = "generalising", a '
+            "smaller k, or fewer quasi-identifiers."
+        ]
     return [
         f"{name!r}: {count} of {plural(n, 'value')} ({count / n:.0%}) "
         f"{is_or_are(count)} published as "

@@ -105,6 +105,7 @@ def evaluate(
         released.matrix(),
         partitioned.job.output,
         partitioned.table,
+        released,
         weights=partitioned.sampling.values if partitioned.sampling else None,
     )
     audit = audit_before_writing(partitioned, released, originals)
@@ -178,6 +179,7 @@ def compare_originals(
     after: Floats,
     output: Output,
     table: Table | None = None,
+    released: Table | None = None,
     *,
     weights: Floats | None = None,
 ) -> Originals:
@@ -198,8 +200,15 @@ def compare_originals(
     lengths = {j for j, clock in clocks.items() if pa.types.is_duration(clock.type)}
     dates = tuple(sorted({*clocks} - lengths))
     domains = {} if table is None else _collect_domains(table)
+    spans = {} if table is None else table.spans
+    if table is not None:
+        places = [table.roles.quasi_identifier.index(n) for n in table.numeric]
+        stated = {table.roles.quasi_identifier.index(n) for n in spans}
+        places = [j for j in places if j not in stated]
+    wide = None if released is None or not spans else released.find_wide()
     return Originals(
         *(before, after, steps, tuple(places), dates, tuple(lengths), domains),
+        wide=wide,
         weights=weights,
     )
 
@@ -351,7 +360,7 @@ def measure_release(
         settings["delta"] = to_unweighted_spreads(
             complete_requests["delta"], numbers, weights
         )
-    if not original.domains:
+    if not (original.domains or original.spans):
         return assess(X, released.matrix(), weights=weights, **settings)
     names = list(original.roles.quasi_identifier)
     one, other = (table.frame.select(names) for table in (original, released))

@@ -242,6 +242,7 @@ def describe_exceeded_ranges(partitioned: PartitionedTable, Y: Floats) -> list[s
     lowest = np.fmin.reduce(partitioned.X)
     highest = np.fmax.reduce(partitioned.X)
     counts = ((lowest > Y) | (highest < Y)).sum(axis=0)
+    counts[[name in partitioned.table.spans for name in partitioned.names]] = 0
     if not counts.any():
         return []
     beyond = ", ".join(
@@ -249,6 +250,8 @@ def describe_exceeded_ranges(partitioned: PartitionedTable, Y: Floats) -> list[s
         for name, count in zip(partitioned.names, counts, strict=True)
         if count
     )
+    if not beyond:
+        return []
     note = (
         f"Released values outside the range of the originals, of {len(Y)} each: "
         f"{beyond}."

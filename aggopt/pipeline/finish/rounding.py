@@ -48,7 +48,8 @@ def round_release(partitioned: PartitionedTable, values: Floats) -> Table:
     rounded[:, table.places] = _round_numbers(
         partitioned, partitioned.of_numbers(values)
     )
-    released = publish_values(table, rounded, job, Scale.of(partitioned.X).spread)
+    spreads = Scale.of(partitioned.X).spread
+    released = publish_values(table, rounded, partitioned.labels, job, spreads)
     if sampling is not None:
         released = publish_weights(released, partitioned.labels, sampling.values, job)
     return add_pseudonyms(partitioned, released)
@@ -57,12 +58,14 @@ def round_release(partitioned: PartitionedTable, values: Floats) -> Table:
 def publish_values(
     table: Table,
     values: Floats,
+    labels: Labels,
     job: Job,
     spreads: Floats,
     levels: Mapping[str, nw.Series[Any]] = MappingProxyType({}),
 ) -> Table:
     """Return a copy of the table with published values (n, d), typed and rounded.
 
+    Groups are `labels` (n,) or (n, d), for the statements that are published of them.
     `spreads` (p,) are the standard deviations of its numbers.  `levels` has the entries
     of each category if these records are some of all.
     """
@@ -72,6 +75,7 @@ def publish_values(
         integers=[name for name in table.numeric if is_asked_whole(job, name)],
         levels=levels,
         steps=find_time_steps(table.clocks, table.numeric, spreads, job.output),
+        labels=labels,
     )
 
 
@@ -177,7 +181,10 @@ def measure_drifts(
         old = select_present(before[:, j])
         new = select_present(after[:, j])
         on_grid = place is not None or name in clocks
-        if spread[j] == 0 or (not on_grid and (old == new).all()):
+        is_same = name in partitioned.table.spans or (
+            not on_grid and bool((old == new).all())
+        )
+        if spread[j] == 0 or is_same:
             continue
         x, y = ((v - old[0]) / spread[j] for v in (old, new))
         shift = float((y - x).mean())
@@ -373,6 +380,8 @@ def round_numbers(
     names = table.numeric
     steps = find_time_steps(table.clocks, names, spreads, job.output)
     for j, name in enumerate(names):
+        if name in table.spans:
+            continue
         if name in steps:
             rounded[:, j] = table.clocks[name].on_grid(values[:, j], steps[name])
             continue

@@ -20,6 +20,7 @@ from aggopt.job import Job, Privacy
 from aggopt.partition.block_partition import call_with_progress
 from aggopt.partition.registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
 from aggopt.partition.shared.result import Block, Partition
+from aggopt.pipeline.prepare.defaults import list_method_requirements
 from aggopt.pipeline.prepare.prepared_table import PreparedTable
 from aggopt.privacy.closeness import suppress_constant_warnings
 from aggopt.privacy.models.l_diversity import Diversity
@@ -98,7 +99,14 @@ def repair_block(
         X, job.privacy.k, requirements, bound, on_progress, weights
     )
     partition = REPAIRS.of(repair).function(repair_input, block.labels, repair)
-    return block if partition is None else replace(block, partition=partition)
+    if partition is None:
+        return block
+    method = PARTITIONERS.of(job.partition)
+    if method.certify_repaired is not None:
+        partition = method.certify_repaired(
+            X, partition, job.privacy.k, weights, repair.method
+        )
+    return replace(block, partition=partition)
 
 
 def _find_start_bound(block: Block, job: Job) -> float | None:
@@ -147,6 +155,29 @@ def make_weight_arguments(
     keeps = PARTITIONERS.of(job.partition).dominates and not apart
     dominance = {"dominance": job.weights.dominance} if keeps else {}
     return {"weights": weights, **dominance}
+
+
+def make_requirement_arguments(
+    job: Job, confidential: Sequence[Confidential], units: RecordUnits | None
+) -> dict[str, Any]:
+    """Return a partition's arguments for l, t and units, if the method takes them."""
+    taken = list_method_requirements(job)
+    named = job.roles.confidential
+    protected = [one for one in confidential if one.name in named]
+    arguments: dict[str, Any] = {}
+    if "l" in taken:
+        (diversity,) = _select_requirements(protected, Diversity)
+        arguments |= {
+            "confidential": diversity.codes,
+            "l": job.privacy.l,
+            "diversity": job.privacy.diversity,
+            "levels": "values",
+        }
+    if "t" in taken:
+        arguments |= {"confidential": _rank_confidential(protected), "t": job.privacy.t}
+    if "units" in taken and units is not None and units.records is None:
+        arguments["units"] = units.unit_of_record
+    return arguments
 
 
 def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:

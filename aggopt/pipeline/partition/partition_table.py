@@ -17,6 +17,7 @@ from aggopt.partition.shared.result import INTERRUPTED, Block
 from aggopt.pipeline.partition.methods import (
     list_group_requirements,
     make_partitioner,
+    make_requirement_arguments,
     make_weight_arguments,
     repair_block,
 )
@@ -143,7 +144,8 @@ def _make_groups(
 ) -> Partitions:
     """Return the groups of all records by the job's method, repaired if required."""
     weights = make_weight_arguments(job, prepared.weights, apart=prepared.apart)
-    settings = {**job.partition.settings, **weights}
+    requirements = make_requirement_arguments(job, confidential, prepared.units)
+    settings = {**job.partition.settings, **weights, **requirements}
     method = make_partitioner(job, confidential)
     partitioner = SubsetPartitioner(method, settings, partial(on_progress, "group"))
     on_repair = (

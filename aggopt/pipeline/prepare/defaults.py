@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.aggregate.categories.plurality import Plurality
+from aggopt.core.columns import REFUSE
 from aggopt.core.section import Section, list_written_keys
 from aggopt.core.types import Floats
 from aggopt.data.context.units import RecordUnits
@@ -140,6 +141,8 @@ def add_repair_for_units(
     """Return the job with a repair for groups of k units, if needed, and a note."""
     if units is None or units.records is not None or job.privacy.repair:
         return job, ()
+    if "units" in list_method_requirements(job):
+        return job, ()
     keeps_earlier_groups = isinstance(job.partition, EarlierGroups)
     method, then = (
         ("merge", "") if keeps_earlier_groups else ("search", "then searched further, ")
@@ -150,6 +153,24 @@ def add_repair_for_units(
         f'{then}by repair = "{method}".'
     )
     return job.model_copy(update={"privacy": repaired}), (reason,)
+
+
+def list_method_requirements(job: Job) -> frozenset[str]:
+    """Return the requirements in addition to k that the partition method takes.
+
+    They are l or t of one confidential attribute, and units, if no value is missing.
+    Within strata t is not taken: groups are to be close to the whole table.
+    """
+    taken = PARTITIONERS.of(job.partition).takes_also
+    if job.missing.policy != REFUSE:
+        return frozenset()
+    privacy = job.privacy
+    treatments = [privacy.treatment(name) for name in job.roles.confidential]
+    simple = {m.name for m in privacy.models if m.simple(privacy, treatments)}
+    asked = {"l", "t"} & privacy.asked
+    if len(treatments) != 1 or len(asked) > 1 or (asked == {"t"} and job.roles.stratum):
+        asked = set()
+    return taken & (asked & simple | {"units"})
 
 
 def describe_requirement(privacy: Privacy) -> str:

@@ -60,9 +60,14 @@ def find_blocks(job: Job, X: Floats | Encoded) -> Columns:
 
 
 def get_publishable_nodes(job: Job, name: str) -> str:
-    """Return the job's `publish` setting of a category: "leaf", "node", ..."""
+    """Return the nodes that a category publishes: "leaf", "node" or "ancestor".
+
+    Suppressed values and ranges are ancestors, too, in a domain of their own.
+    """
     stated = job.attributes.get(name)
-    return stated.publish if stated else "leaf"
+    if stated is None:
+        return "leaf"
+    return "ancestor" if stated.is_truthful else stated.publish
 
 
 def list_categories_by_block(

@@ -225,6 +225,7 @@ def _audit_written(
         decimal=job.input.decimal,
         originals=compare_originals(
             *(X[order], beside.matrix()[order], job.output, original),
+            replace(beside, frame=beside.frame[order.tolist()]),
             weights=None if sampling is None else sampling.values[order],
         ),
         compatible=job.missing.report_compatible,
@@ -283,7 +284,8 @@ def read_pair(
     first, _ = stratify(Table.of(data, roles, types, missing=job.missing), job)
     released_roles = job.released_roles
     levels = dict.fromkeys(first.domains, NAMES)
-    types = {**levels, **job.released_attributes}
+    texts = dict.fromkeys(first.spans, NAMES)
+    types = {**levels, **job.released_attributes, **texts}
     again = read(released, released_roles, job.released_input, types)
     second = Table.of(_drop_columns(again, job.dropped), released_roles, like=first)
     n = len(first.frame)

@@ -25,6 +25,7 @@ from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.parsing.categories import find_missing_entries, find_nodes
 from aggopt.data.table import Table
 from aggopt.encoding import Domain
+from aggopt.encoding.generalisation import compute_node_losses
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -102,12 +103,15 @@ def require_publishable_nodes(job: Job, table: Table) -> None:
         if publish != "leaf" and not nodes:
             raise JobError(
                 f"[aggregation.categories] {setting} publishes levels, and "
-                f"[attributes.{name}] asks for publish = {publish!r}.",
+                f"[attributes.{name}] asks for publish = "
+                f"{job.attributes[name].publish!r}.",
                 fix=f'set publish = "leaf" there; or {other}, which publishes nodes, '
                 "under [aggregation.categories].",
             )
         with naming(f"[attributes.{name}]"):
             require_nodes(domain, publish)
+            if name in job.attributes:
+                compute_node_losses(domain, job.attributes[name].type.rule)
 
 
 def require_counts(job: Job, table: Table) -> None:
@@ -375,7 +379,8 @@ def require_frequent(job: Job, name: str, domain: Domain, counts: I64) -> None:
     section = job.attributes.get(name)
     publish = section.publish if section else "leaf"
     treatment = section.rare if section else None
-    if treatment == "publish" or publish == "ancestor":  # true of a whole group
+    is_true_of_group = section is not None and section.is_truthful
+    if treatment == "publish" or is_true_of_group:
         return
     nodes = count_originals_by_node(counts, domain)
     none_frequent = (nodes[: domain.m] if publish == "leaf" else nodes).max() < k

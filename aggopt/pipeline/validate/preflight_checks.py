@@ -51,6 +51,7 @@ from aggopt.pipeline.validate.strata import (
     require_values_in_strata,
     require_within,
 )
+from aggopt.pipeline.validate.true_statements import require_statements
 from aggopt.pipeline.validate.units import (
     require_linkable,
     require_units,
@@ -101,6 +102,7 @@ def list_checks(
     yield partial(require_together, job, table, columns)
     yield partial(require_rare, job, table)
     yield partial(require_effective_weights, job, table, columns)
+    yield partial(require_statements, job, table.spans)
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
     yield partial(_require_limits, matrix, job)

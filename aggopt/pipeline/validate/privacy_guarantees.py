@@ -8,6 +8,7 @@ from aggopt.models import MODELS
 from aggopt.partition.registry import PARTITIONERS, ConfidentialUse
 from aggopt.pipeline.prepare.defaults import (
     describe_requirement,
+    list_method_requirements,
     list_requirement_names,
 )
 from aggopt.pipeline.validate.infeasibility import suggest_measuring
@@ -136,7 +137,7 @@ def _list_guaranteed(job: Job) -> frozenset[str]:
     """Return the names of requirements that partition and repair guarantee."""
     privacy = job.privacy
     method = PARTITIONERS.of(job.partition)
-    guarantees = method.guarantees
+    guarantees = method.guarantees | list_method_requirements(job)
     treatments = _list_treatments(job)
     several = len(treatments) > 1
     simple = {m.name for m in privacy.models if m.simple(privacy, treatments)}

@@ -142,15 +142,18 @@ def count_unchanged_values(
     Y: Floats,
     step: Floats,
     groups: Sequence[Grouped],
+    wide: Bool | None = None,
 ) -> Unchanged:
     """Return the values of X (n, d) published unchanged, or nearly so, in Y (n, d).
 
     A record is unchanged when each of its values is published unchanged, up to the
     effect of rounding: `step` (d,).  `groups` are the groups of each block.  A missing
     value, nan, is not counted: a group has one original if its present values are
-    equal.
+    equal.  A value published in a statement of several, `wide` (n, d), is changed.
     """
     near: Bool = np.abs(Y - X) <= step
+    if wide is not None:
+        near &= ~wide
     same = np.empty_like(near)
     differing = {}
     members = {}
@@ -224,6 +227,8 @@ class Originals:
         The levels of the categories, by position.
     weights
         The sampling weights of the records (n,), if groups publish weighted means.
+    wide : (n, d)
+        Whether a number is published in a statement of several values; None if none is.
     """
 
     before: Floats = field(repr=False)
@@ -234,6 +239,7 @@ class Originals:
     durations: tuple[int, ...] = ()
     domains: Mapping[int, Domain] = field(default_factory=dict, repr=False)
     weights: Floats | None = field(default=None, repr=False)
+    wide: Bool | None = field(default=None, repr=False)
 
     @property
     def _numbers(self) -> list[int]:
@@ -243,7 +249,7 @@ class Originals:
     def unchanged(self, names: Sequence[str], groups: Sequence[Grouped]) -> Unchanged:
         """Return the values that are published unchanged, see `unchanged`."""
         unchanged = count_unchanged_values(
-            names, self.before, self.after, self.step, groups
+            names, self.before, self.after, self.step, groups, self.wide
         )
         return unchanged.of_members([names[j] for j in self._numbers])
 

@@ -14,6 +14,7 @@ from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure.safe_figures import FEW
 from aggopt.measure.types import means_by_kind
+from aggopt.partition.registry import PARTITIONERS, Objective
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.audit import Audit
 from aggopt.release.audit.counts import combine_codes, encode_entries
@@ -202,6 +203,13 @@ class Facts:
         return Loss(measures["il"], *means_by_kind(measures, "il"))
 
     @property
+    def group_loss(self) -> str:
+        """The loss that the certificates of the groups state, in words."""
+        method = self.job.partition.method
+        known = method in PARTITIONERS and PARTITIONERS[method].objective
+        return "generalised loss" if known is Objective.GENERALISED else "squared error"
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The quasi-identifiers, which were masked."""
         return self.job.roles.quasi_identifier
@@ -221,8 +229,12 @@ class Facts:
 
     @cached_property
     def columns(self) -> dict[str, ReportedColumn]:
-        """The quasi-identifiers that are numbers or dates, before and after."""
-        numeric = self.released.numeric
+        """The quasi-identifiers that are numbers or dates, before and after.
+
+        Numbers that publish true statements are left out: they have no mean.
+        """
+        spans = self.released.spans
+        numeric = [name for name in self.released.numeric if name not in spans]
         return {
             n: make_reported_column(n, self.original, self.released) for n in numeric
         }

@@ -13,6 +13,14 @@ SECRET = "published unchanged; assumed unknown to others"
 PSEUDONYM = "a random number for each unit"
 
 
+STATEMENTS = {  # that are true of all records of a group
+    "ancestor": "its lowest common name in the tree",
+    "suppress": "the value that all its records share, or *",
+    "interval": "the cut points around its values",
+    "range": "from its least to its largest value, which are those of two members",
+}
+
+
 def list_columns(facts: Facts) -> tuple[DataTable | FoldedTable, ...]:
     """Return the columns of the file in its order: a table, and a folded one.
 
@@ -50,8 +58,10 @@ def _describe_masking(facts: Facts, name: str) -> str:
     """Say how a quasi-identifier was masked: method, bounds, and values filled in."""
     job = facts.job
     aggregation = job.aggregation
-    parts = [f"masked: one {_name_value(facts, name)} for each group"]
     section = job.attributes.get(name)
+    parts = [f"masked: one {_name_value(facts, name)} for each group"]
+    if section is not None and section.is_truthful:
+        parts = [f"masked: true of each group, {STATEMENTS[section.publish]}"]
     if section is not None and section.is_recoded:
         parts[:0] = ["recoded before: " + ", ".join(section.describe_recoding())]
     if section is not None and section.lower is not None:

@@ -15,7 +15,7 @@ from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.risk_limits import LINKAGE, RiskLimit
 from aggopt.release.report.facts import Facts
-from aggopt.release.report.page import format_share, format_upper_bound
+from aggopt.release.report.page import format_share, format_upper_bound, round_share
 from aggopt.release.report.sections.attacks import UNLINKED, Attacks, find_attacks
 from aggopt.release.report.sections.proofs import find_worst_gap
 from aggopt.release.report.sections.registry import ReportSection
@@ -186,9 +186,9 @@ def _make_groups_card(facts: Facts) -> Card:
     if less is None:
         return name, "unknown", f"no bound on other groups is proven; {values}"
     if less <= PROVEN:
-        return name, "no", f"proven: no groups have less squared error; {values}"
+        return name, "no", f"proven: no groups have less {facts.group_loss}; {values}"
     figure = f"at most {format_upper_bound(less)} less loss"
-    return name, figure, f"proven bound on the squared error of groups; {values}"
+    return name, figure, f"proven bound on the {facts.group_loss} of groups; {values}"
 
 
 def bound_saving(groups: Iterable[Certificate]) -> float | None:
@@ -245,7 +245,16 @@ def _describe_choice(facts: Facts) -> Iterator[str]:
         else ""
     )
     reason = f" ({purpose})" if purpose else ""
-    yield f"The values were chosen by {aggregation.method}{reason}."
+    stated = [n for n, s in facts.job.attributes.items() if s.is_truthful]
+    if len(stated) < len(facts.names):
+        yield f"The values were chosen by {aggregation.method}{reason}."
+    if stated:
+        names = ", ".join(stated)
+        yield f"Of {names} they are statements that are true of each member."
+        lost = (facts.measures or {}).get("generalised_loss")
+        if lost is not None:
+            share = format_share(round_share(lost))
+            yield f"These give up {share} of what the values say; * gives up all."
     statistics = [
         f"the {statistic}" for statistic in STATISTICS if statistic in aggregation.keeps
     ]

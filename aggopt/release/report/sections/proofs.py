@@ -44,7 +44,7 @@ def summarise_proofs(facts: Facts) -> Proof:
     several = len(facts.groups) > 1
     groups = [
         f"{f'Groups of {name}' if several else 'The groups'}: "
-        f"{_describe_groups(certificate, few=facts.few)}"
+        f"{_describe_groups(certificate, facts.group_loss, few=facts.few)}"
         for name, certificate in facts.groups.items()
     ]
     rows = [
@@ -82,8 +82,8 @@ def format_gap(number: float) -> str:
     return f"{mantissa} · 10{str(int(power)).translate(RAISED)}".replace("-", MINUS)
 
 
-def _describe_groups(certificate: Certificate, *, few: bool) -> str:
-    text = "proven best: no partition has less squared error."
+def _describe_groups(certificate: Certificate, loss: str, *, few: bool) -> str:
+    text = f"proven best: no partition has less {loss}."
     if is_proven(certificate):
         return text
     text = f"found by {certificate.solver}, not proven best"
@@ -94,7 +94,7 @@ def _describe_groups(certificate: Certificate, *, few: bool) -> str:
             max(certificate.objective - certificate.bound, 0.0) / certificate.objective
         )
         bound = format_upper_bound(less)
-        return f"{text}. At most {bound} of their squared error could be saved."
+        return f"{text}. At most {bound} of their {loss} could be saved."
     return f"{text}."
 
 

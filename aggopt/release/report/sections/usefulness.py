@@ -109,6 +109,8 @@ def _compute_same_share(facts: Facts, name: str) -> float:
 
 def _draw_distributions(facts: Facts, names: list[str]) -> Iterator[Figure]:
     for name in names:
+        if name in facts.released.spans:
+            continue
         distribution = draw_distribution(name, facts.original, facts.released)
         if distribution is not None:
             yield distribution
