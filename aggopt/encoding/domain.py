@@ -260,7 +260,7 @@ class LevelSpans(Domain):
         Examples
         --------
         >>> LevelSpans.of(["low", "middle", "high"]).nodes[3:]
-        ('low to middle', 'low to high', 'middle to high')
+        ('low .. middle', 'low .. high', 'middle .. high')
         """
         m = len(levels)
         if m * (m - 1) > 2 * MOST_SPANS:
@@ -270,7 +270,7 @@ class LevelSpans(Domain):
                 fix="give it a tree, or merge levels.",
             )
         pairs = [(p, q) for p in range(m) for q in range(p + 1, m)]
-        spans = [f"{levels[p]} to {levels[q]}" for p, q in pairs]
+        spans = [f"{levels[p]} .. {levels[q]}" for p, q in pairs]
         nodes = (*levels, *spans)
         if len(set(map(str, nodes))) < len(nodes):
             raise JobError(
