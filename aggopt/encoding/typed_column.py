@@ -56,10 +56,9 @@ class NumericColumn:
         return float(np.fmin.reduce(self.values)), float(np.fmax.reduce(self.values))
 
     def rows(self, records: npt.NDArray[Any]) -> "NumericColumn":
-        """Return the values of these records alone, by number."""
-        weights = None if self.weights is None else self.weights[records]
+        """Return the values of these records alone, by number, without weights."""
         values = self.values[records]
-        return replace(self, values=values, weights=weights, range=self.ends)
+        return replace(self, values=values, weights=None, range=self.ends)
 
     @cached_property
     def scale(self) -> Scale:
