@@ -40,6 +40,7 @@ from aggopt.errors import AggoptError, TableError, naming
 from aggopt.job import Job
 from aggopt.pipeline.prepare.defaults import set_category_method
 from aggopt.pipeline.validate import categories
+from aggopt.pipeline.validate.true_statements import require_statements
 
 LevelsOrError = tuple[str, Levels | AggoptError]
 Check = tuple[str | None, partial[None]]
@@ -113,13 +114,24 @@ def find_number_spans(schema: pa.Schema, job: Job) -> dict[str, NumberSpans]:
     JobError
         Dates are to publish a statement.
     """
-    names = [n for n in job.roles.quasi_identifier if n in job.attributes]
-    stated = [n for n in names if job.attributes[n].is_truthful]
-    numbers = [n for n in stated if n not in find_categories(schema, job)]
+    numbers = list_stated_numbers(schema, job)
     for name in set(numbers) & set(find_dates(schema, job)):
         raise make_date_error(name, job.attributes[name].publish)
     nothing = np.empty(0)
     return {n: NumberSpans.of(job.attributes[n].type.rule, nothing) for n in numbers}
+
+
+def _require_statements(schema: pa.Schema, job: Job) -> None:
+    """Refuse statements about dates, and settings that statements do not go with."""
+    require_statements(job, find_number_spans(schema, job))
+
+
+def list_stated_numbers(schema: pa.Schema, job: Job) -> list[str]:
+    """Return the numbers that publish true statements."""
+    names = [n for n in job.roles.quasi_identifier if n in job.attributes]
+    stated = [n for n in names if job.attributes[n].is_truthful]
+    categories = find_categories(schema, job)
+    return [n for n in stated if n in schema.names and n not in categories]
 
 
 def add_span_ends(
@@ -203,6 +215,7 @@ def list_folder_checks(
     clocks = {
         name: Clock(schema.field(name).type, 0, 1) for name in find_dates(schema, job)
     }
+    yield None, partial(_require_statements, schema, job)
     table = _make_empty_table(schema, job, levels, clocks)
     yield from _list_level_checks(set_category_method(job, table), table, levels)
 
