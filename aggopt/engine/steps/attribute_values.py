@@ -15,7 +15,6 @@ import pyarrow as pa
 from aggopt.core.types import F64, Floats
 from aggopt.data.parsing.categories import Types, find_encoding_types
 from aggopt.data.parsing.dates import find_clocks, parse_date_columns
-from aggopt.data.parsing.span_columns import make_date_error
 from aggopt.data.table import Table, list_attributes_kept_missing
 from aggopt.encoding import AttributeType
 from aggopt.encoding.attribute_type import NUMERIC
@@ -107,23 +106,12 @@ def _make_empty_table(
 
 
 def find_number_spans(schema: pa.Schema, job: Job) -> dict[str, NumberSpans]:
-    """Return what groups publish about numbers, before any value is read, by name.
-
-    Raises
-    ------
-    JobError
-        Dates are to publish a statement.
-    """
-    numbers = list_stated_numbers(schema, job)
-    for name in set(numbers) & set(find_dates(schema, job)):
-        raise make_date_error(name, job.attributes[name].publish)
+    """Return what groups publish about numbers, before any value is read, by name."""
     nothing = np.empty(0)
-    return {n: NumberSpans.of(job.attributes[n].type.rule, nothing) for n in numbers}
-
-
-def _require_statements(schema: pa.Schema, job: Job) -> None:
-    """Refuse statements about dates, and settings that statements do not go with."""
-    require_statements(job, find_number_spans(schema, job))
+    return {
+        name: NumberSpans.of(job.attributes[name].type.rule, nothing)
+        for name in list_stated_numbers(schema, job)
+    }
 
 
 def list_stated_numbers(schema: pa.Schema, job: Job) -> list[str]:
@@ -215,7 +203,8 @@ def list_folder_checks(
     clocks = {
         name: Clock(schema.field(name).type, 0, 1) for name in find_dates(schema, job)
     }
-    yield None, partial(_require_statements, schema, job)
+    stated, dates = list_stated_numbers(schema, job), find_dates(schema, job)
+    yield None, partial(require_statements, job, stated, dates)
     table = _make_empty_table(schema, job, levels, clocks)
     yield from _list_level_checks(set_category_method(job, table), table, levels)
 

@@ -2,23 +2,29 @@
 
 from collections.abc import Collection
 
+from aggopt.data.parsing.span_columns import make_date_error
 from aggopt.errors import JobError
 from aggopt.job import Job, Mean, Median
 from aggopt.partition.registry import PARTITIONERS, Objective
 
 
-def require_statements(job: Job, numbers: Collection[str]) -> None:
+def require_statements(
+    job: Job, numbers: Collection[str], dates: Collection[str] = ()
+) -> None:
     """Refuse settings that have no effect on true statements, or that need values.
 
-    `numbers` are the quasi-identifiers that are numbers and publish statements.
+    `numbers` are the quasi-identifiers that are numbers and publish statements, `dates`
+    those that are dates.
 
     Raises
     ------
     JobError
         Statistics, distances or a model are asked for of numbers that publish
-        statements; or missing values are to be filled, of which no statement is known
+        statements, which dates do not; or missing values are to be filled, of which no statement is known
         to be true.
     """
+    for name in sorted({*numbers} & {*dates}):
+        raise make_date_error(name, job.attributes[name].publish)
     names = job.roles.quasi_identifier
     stated = [n for n in names if n in job.attributes and job.attributes[n].is_truthful]
     aggregation = job.aggregation
