@@ -29,7 +29,7 @@ from aggopt.errors import JobError
 if TYPE_CHECKING:
     from aggopt.job import Job
     from aggopt.measure import Assessment
-    from aggopt.pipeline.review.original_risk import OriginalRisk
+    from aggopt.pipeline.review.original_risk import KeyTable, OriginalRisk
     from aggopt.pipeline.review.review_release import Review
     from aggopt.release.audit.counts import Count
 if TYPE_CHECKING:
@@ -349,6 +349,13 @@ def print_original_risk(risk: "OriginalRisk") -> None:
     """Print the risk of a table that is not masked, and the columns that cause it."""
     names = ", ".join(map(repr, risk.whole.attributes))
     print_line(f"Before masking, by {names}: {risk.whole.rarity(risk.k)}.")
+    if risk.recoded:
+        recoded = ", ".join(map(repr, risk.recoded))
+        print_line(f"Counted after the recoding of {recoded}.")
+    if risk.keys:
+        heading = ("keys", "combinations", "unsafe", "records in unsafe", "unique")
+        title = f"Tables of keys: unsafe combinations have fewer than {risk.k} records"
+        _print_rows(title, heading, map(_format_key_table, risk.keys))
     _print_rows(
         "Risk of the original", ("figure", "original"), list_original_risks(risk)
     )
@@ -398,6 +405,12 @@ def list_original_risks(risk: "OriginalRisk") -> Iterator[tuple[str, str]]:
     if "dis" in risk.totals:
         yield "a unique match is right (DIS)", _format_share(risk.totals["dis"])
         yield DIS_COUNTS, _format_dis_counts(risk.totals["dis_counts"])
+
+
+def _format_key_table(table: "KeyTable") -> tuple[str, ...]:
+    count = table.count
+    figures = count.combinations, table.unsafe, count.rare, count.unique
+    return ", ".join(count.attributes), *(f"{figure:,}" for figure in figures)
 
 
 def _format_count(count: "Count") -> tuple[str, ...]:

@@ -181,7 +181,7 @@ def set_block_partition(job: Job) -> Job:
     """Return the job with the default partition for blocks, if none is named."""
     if not isinstance(job.partition, Recommended):
         return job
-    sections = {"roles": job.roles, "privacy": job.privacy}
+    sections = {"roles": job.roles, "privacy": {"k": job.privacy.k}}
     with_method = Job.model_validate({**sections, "partition": {"method": PARTITION}})
     return job.model_copy(update={"partition": with_method.partition})
 

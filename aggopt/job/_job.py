@@ -109,6 +109,12 @@ class Job(Sections):
         return {name: section.recoded for name, section in self.attributes.items()}
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The quasi-identifiers that tables of keys name."""
+        named = {name for table in self.privacy.keys or () for name in table}
+        return tuple(name for name in self.roles.quasi_identifier if name in named)
+
+    @property
     def influential(self) -> tuple[str, ...]:
         """Attributes that published values depend on: weights and requests, too."""
         published = self.released_roles.published
@@ -326,7 +332,7 @@ def choose_partition(
         **recommendation.settings,
     }
     section = Job.model_validate(
-        {"roles": job.roles, "privacy": job.privacy, "partition": keys}
+        {"roles": job.roles, "privacy": {"k": k}, "partition": keys}
     ).partition
     reason = f"{_CHOSEN}{recommendation.method!r} was chosen: {recommendation.reason}"
     if partition.time_limit is not None and "time_limit" not in recommendation.settings:

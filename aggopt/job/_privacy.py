@@ -291,10 +291,11 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
                 )
         for model in REQUIREMENTS.values():
             model.check(self)
-        if self.scope == "blocks" and self.asked - {OF_RECORDS}:
+        if self.scope != "combination" and self.asked - {OF_RECORDS}:
+            key = "keys" if self.keys else 'scope = "blocks"'
             raise ValueError(
                 "l, t and what else is promised of confidential values are promised "
-                'of the combination: leave out scope = "blocks"'
+                f"of the combination: leave out {key}"
             )
         for name, treatment in self.confidential.items():
             self._require_used(name, treatment)

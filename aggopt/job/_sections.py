@@ -29,6 +29,7 @@ from aggopt.core.section import (
     make_section_union,
 )
 from aggopt.errors import JobError, SolverError, naming, require_known
+from aggopt.job._key_tables import require_key_tables
 from aggopt.job._privacy import Privacy, require_counted
 from aggopt.job._section import (
     AttributeSection,
@@ -288,6 +289,7 @@ class Sections(Section):
                 attribute.require()
         require_strata(self.strata, self.roles, self.attributes)
         self._require_unrecoded_waves()
+        require_key_tables(self)
         require_units_section(self.units, self.roles, self.privacy)
         require_engine(self.engine)
         require_weights_section(self.weights, self.roles, self.strata)

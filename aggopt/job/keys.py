@@ -125,7 +125,8 @@ class PrivacyKeys(TypedDict, total=False):
     """[privacy]."""
 
     k: int
-    scope: Literal["combination", "blocks"]
+    scope: Literal["combination", "blocks", "keys"]
+    keys: Sequence[Sequence[str]] | None
     l: int | None  # noqa: E741
     diversity: Literal["distinct", "entropy", "recursive"]
     c: float | None

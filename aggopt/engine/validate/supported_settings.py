@@ -109,7 +109,9 @@ def _is_moved_by_map(job: Job) -> bool:
 def _iter_unsupported_privacy(job: Job) -> Iterator[tuple[str, str]]:
     """Yield texts on unsupported settings of [privacy], with alternatives."""
     privacy = job.privacy
-    if privacy.scope != "combination":
+    if privacy.keys is not None:
+        yield "[privacy] keys are given", "leave them out"
+    elif privacy.scope != "combination":
         yield f"scope = {privacy.scope!r}", 'set scope = "combination"'
     for key in ("risk", "average_risk", "linkage"):
         if getattr(privacy, key) is not None:

@@ -78,7 +78,7 @@ def collect_notes(
         *describe_exceeded_ranges(partitioned, numbers),
         *describe_loss(measures, job.measures),
         *(partitioned.strata.notes if partitioned.strata else ()),
-        *(audit.missing.notes if audit.missing else ()),
+        *audit.missing_notes,
         *describe_incomplete_records(evaluation.complete, measures),
     )
     others = (

@@ -14,6 +14,11 @@ from aggopt.encoding import Encoded
 from aggopt.job import Job
 from aggopt.partition.block_partition import partition_blocks, select_block
 from aggopt.partition.shared.result import INTERRUPTED, Block
+from aggopt.pipeline.partition.key_tables import (
+    add_key_block,
+    find_present,
+    select_grouped,
+)
 from aggopt.pipeline.partition.methods import (
     list_group_requirements,
     make_partitioner,
@@ -37,7 +42,10 @@ from aggopt.pipeline.prepare.memory_check import require_memory_to_group
 from aggopt.pipeline.prepare.prepared_table import PreparedTable, prepare_table
 from aggopt.pipeline.prepare.record_requests import read_requests
 from aggopt.pipeline.validate import preflight_checks
-from aggopt.pipeline.validate.categories import require_category_settings
+from aggopt.pipeline.validate.categories import (
+    require_category_settings,
+    require_keys_of_categories,
+)
 from aggopt.pipeline.validate.distance_requests import require_all_read
 from aggopt.pipeline.validate.solver_answers import require_solved
 from aggopt.pipeline.validate.strata import require_satisfiable_strata
@@ -77,7 +85,9 @@ def partition_table(
     records, wave = later_wave.read_later_wave(table, job)
     prepared = prepare_table(records, job)
     columns = find_blocks(job, prepared.records)
-    job, reasons = add_defaults(job, prepared, columns)
+    named = job.partition
+    grouped = select_grouped(columns, job)
+    job, reasons = add_defaults(job, prepared, grouped or columns)
     _run_checks(prepared, columns, job)
     table = prepared.table
     strata = prepared.strata
@@ -102,6 +112,9 @@ def partition_table(
     preflight_checks.require_variance(job, confidential, blocks)
     on_progress("bound", 0.0)
     require_solved(partition_certificates(blocks, job))
+    if not grouped:  # by no method: all are keys
+        job = job.model_copy(update={"partition": named})
+        reasons = ()
     return PartitionedTable(
         job=job,
         table=table,
@@ -126,8 +139,10 @@ def _run_checks(prepared: PreparedTable, columns: Columns, job: Job) -> None:
     require_category_settings(job, prepared.table)
     n, coordinates = prepared.records.shape
     require_memory_to_group(n, coordinates, job)
+    require_keys_of_categories(job, prepared.table)
+    grouped = select_grouped(columns, job) or columns
     checks = preflight_checks.list_checks(
-        prepared.table, prepared.whole, job, columns, prepared.strata, prepared.units
+        prepared.table, prepared.whole, job, grouped, prepared.strata, prepared.units
     )
     for check in checks:
         check()
@@ -151,10 +166,15 @@ def _make_groups(
     on_repair = (
         partial(on_progress, "repair") if job.privacy.repair and repair else None
     )
+    grouped = select_grouped(columns, job)
+    partitions = Partitions((), find_present(prepared.whole))
     with _ignore_interrupt_warnings():
-        partitions = _partition_by_policy(
-            prepared, columns, partitioner, job, confidential, on_repair
-        )
+        if grouped:
+            partitions = _partition_by_policy(
+                prepared, grouped, partitioner, job, confidential, on_repair
+            )
+    if job.key_columns:
+        partitions = add_key_block(partitions, prepared.whole, job)
     if any(block.partition.interrupted for block in partitions.blocks):
         raise KeyboardInterrupt
     return partitions

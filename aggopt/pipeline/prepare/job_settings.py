@@ -38,6 +38,8 @@ Columns = tuple[tuple[int, ...], ...]
 def find_blocks(job: Job, X: Floats | Encoded) -> Columns:
     """Return the blocks of attributes grouped together, as positions in X.
 
+    The columns of tables of keys are the last block: see `suppress_keys`.
+
     Raises
     ------
     JobError
@@ -49,6 +51,10 @@ def find_blocks(job: Job, X: Floats | Encoded) -> Columns:
         of_unit = [name in job.units.attributes for name in names]
         by_kind = (np.flatnonzero(np.equal(of_unit, kind)) for kind in (True, False))
         return tuple(tuple(columns.tolist()) for columns in by_kind)
+    if job.key_columns:
+        keys = tuple(map(names.index, job.key_columns))
+        rest = tuple(j for j in range(len(names)) if j not in keys)
+        return tuple(filter(None, (rest, keys)))
     if attributes == TOGETHER:
         return (tuple(range(len(names))),)
     if attributes == ONE_BY_ONE:

@@ -189,9 +189,8 @@ def read_manifest_job(stated: dict[str, Any]) -> Job:
     read = ("roles", "strata", "units", "weights", "attributes", "missing")
     sections = (*read, "input", "output")
     sections_present = {name: stated[name] for name in sections if name in stated}
-    sections_present["privacy"] = {
-        name: stated["privacy"][name] for name in ("k", "scope")
-    }
+    keys = {name: stated["privacy"].get(name) for name in ("k", "scope", "keys")}
+    sections_present["privacy"] = {n: v for n, v in keys.items() if v is not None}
     return Job(**sections_present)
 
 

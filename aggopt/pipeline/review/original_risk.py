@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from aggopt.core.types import AnyInt, Floats, Labels
 from aggopt.data.context.units import read_units
+from aggopt.data.parsing.recoding import select_recoded
 from aggopt.data.table import Table
 from aggopt.job import Job
 from aggopt.measure import risk
@@ -20,6 +21,29 @@ from aggopt.release.audit.risks import count_for_dis, read_weight_column, requir
 MOST_SETS = (
     500  # sets of quasi-identifiers that are counted: seconds of 100 000 records
 )
+
+
+@dataclass(frozen=True)
+class KeyTable:
+    """The combinations of a table of keys in a table that is not masked.
+
+    Attributes
+    ----------
+    count
+        The records by their combination.
+    unsafe
+        The number of combinations that fewer than k records share.
+    """
+
+    count: Count
+    unsafe: int
+
+    @classmethod
+    def of(cls, names: Sequence[str], codes: Mapping[str, AnyInt], k: int) -> Self:
+        """Return the counts of a table of keys, whose columns have these codes (n,)."""
+        labels = combine_codes(codes[name] for name in names)
+        unsafe = int((np.bincount(labels) < k).sum())
+        return cls(Count.of(names, labels, k), unsafe)
 
 
 @dataclass(frozen=True)
@@ -42,6 +66,10 @@ class OriginalRisk:
     sets
         The combinations of fewer attributes, first the ones with most records in groups
         smaller than k.
+    keys
+        The tables of keys of the job.
+    recoded
+        The attributes that were recoded before they were counted.
     """
 
     k: int
@@ -49,6 +77,8 @@ class OriginalRisk:
     whole: Count
     totals: Mapping[str, Any]
     sets: tuple[Count, ...]
+    keys: tuple[KeyTable, ...] = ()
+    recoded: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the risks as plain values, ready for JSON."""
@@ -102,6 +132,8 @@ def measure_original_risk(original: Any, job: Job) -> OriginalRisk:
         Count.of(names, groups, k, units),
         totals,
         _count_sets(codes, k, units),
+        tuple(KeyTable.of(names, codes, k) for names in job.privacy.keys or ()),
+        tuple(select_recoded(names, job.attributes)),
     )
 
 

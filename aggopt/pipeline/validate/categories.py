@@ -314,6 +314,23 @@ BY_TREE = (
 )
 
 
+def require_keys_of_categories(job: Job, table: Table) -> None:
+    """Refuse keys that are numbers or dates, of which most are rare.
+
+    Raises
+    ------
+    JobError
+        The message names one of them.
+    """
+    for name in job.key_columns:
+        if name not in table.domains:
+            raise JobError(
+                f"[privacy] keys names {name!r}, which is a number or a date.",
+                fix=f"make cells of it, cuts = [18, 65] under [attributes.{name}]; or "
+                'write kind = "nominal" if the numbers are codes.',
+            )
+
+
 def require_rare(job: Job, table: Table) -> None:
     """Refuse rare categories that a job cannot avoid, or does not treat.
 
@@ -324,6 +341,8 @@ def require_rare(job: Job, table: Table) -> None:
     """
     require_categories(job, frozenset(table.domains))
     for name, domain in table.domains.items():
+        if name in job.key_columns:  # whose rare values are suppressed
+            continue
         require_frequent(
             job, name, domain, job_settings.count_level_originals(table, name)
         )

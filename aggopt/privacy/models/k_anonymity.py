@@ -1,9 +1,9 @@
 """k-anonymity: number of records that share their published values."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, StrictInt
+from pydantic import BeforeValidator, Field, StrictInt, model_validator
 
 from aggopt.core.columns import read_labels
 from aggopt.core.section import Section, to_int
@@ -20,7 +20,12 @@ class Settings(Section):
     scope
         Values that they share: "combination", the values of all quasi-identifiers; or
         "blocks", a weaker requirement, the values of each block of attributes that are
-        microaggregated together.  A record may then be unique in the combination.
+        microaggregated together; or "keys", those of each table of `keys`.  A record
+        may then be unique in the combination.
+    keys
+        Tables of a few columns: k records share each combination in each table, because
+        values of rare combinations are suppressed.  Other quasi-identifiers are masked
+        together.
     """
 
     k: Annotated[StrictInt, BeforeValidator(to_int)] = Field(
@@ -28,7 +33,25 @@ class Settings(Section):
         description="ask for a whole number of at least 2: a group of one publishes "
         "the record.",
     )
-    scope: Literal["combination", "blocks"] = "combination"
+    scope: Literal["combination", "blocks", "keys"] = "combination"
+    keys: tuple[tuple[str, ...], ...] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _imply_scope(cls, section: Any) -> Any:
+        """Return the section with the scope that tables of keys imply."""
+        if isinstance(section, dict) and section.get("keys") is not None:
+            return {"scope": "keys", **section}
+        return section
+
+    @model_validator(mode="after")
+    def _require_scope_of_keys(self) -> Self:
+        if (self.scope == "keys") != (self.keys is not None):
+            raise ValueError(
+                f'scope = "{self.scope}" with{"out" if self.keys is None else ""} '
+                'keys: leave scope out, and name tables, keys = [["region", "sex"]]'
+            )
+        return self
 
 
 METHOD = PrivacyModel(
@@ -39,6 +62,8 @@ METHOD = PrivacyModel(
     template="""\
 k = 5                    # records that share what is published of them, at least
 scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see below
+# keys = [["region", "sex"], ["sex", "job"]]  # k of each combination in these tables
+#                          only: rare values are suppressed, none is grouped
 """,
 )
 

@@ -49,8 +49,9 @@ def audit_release(
     """Return the audit of `released`, a pandas, Polars or PyArrow table.
 
     `blocks` are the quasi-identifiers that were grouped together; all of them when
-    omitted.  Entries are compared unchanged.  So a table of text, read from the written
-    file, is recounted as any reader of that file would; missing values in it are null.
+    omitted.  With tables of keys, these are counted in place of blocks.  Entries are
+    compared unchanged.  So a table of text, read from the written file, is recounted as
+    any reader of that file would; missing values in it are null.
     Groups are records equal in all quasi-identifiers and strata, independent of their
     origin; numbers among confidential text have this `decimal` point.  With the
     `originals`, in the order of these records, the audit also counts unchanged values,
@@ -71,8 +72,11 @@ def audit_release(
     """
     frame = nw.from_native(released, eager_only=True)
     names = roles.quasi_identifier
-    parts = [names] if blocks is None else blocks
-    require_cover(parts, names, "quasi-identifier")
+    if privacy.keys is None:
+        parts = [names] if blocks is None else blocks
+        require_cover(parts, names, "quasi-identifier")
+    else:
+        parts = list_key_parts(names, privacy.keys)
     gone = roles.dropped if dropped is None else dropped
     shared = Combinations.of(frame, roles, parts)
     confidential = read_confidential_attributes(frame, roles, privacy, decimal)
@@ -117,6 +121,19 @@ def audit_release(
     if originals is None:
         return audit.with_missing
     return _add_originals(audit, originals, shared, privacy, units)
+
+
+def list_key_parts(
+    names: Sequence[str], keys: Sequence[Sequence[str]]
+) -> list[Sequence[str]]:
+    """Return the tables of keys, after the quasi-identifiers that are in none.
+
+    >>> list_key_parts(["age", "sex", "job"], [["sex", "job"]])
+    [['age'], ['sex', 'job']]
+    """
+    named = {name for table in keys for name in table}
+    rest = [name for name in names if name not in named]
+    return [*([rest] if rest else []), *keys]
 
 
 def _add_originals(

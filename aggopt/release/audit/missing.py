@@ -49,6 +49,10 @@ class MissingValues:
     @property
     def notes(self) -> list[str]:
         """Notes on the missing values, in counts."""
+        return self.list_notes("what is missing")
+
+    def list_notes(self, shared: str) -> list[str]:
+        """Return notes on the missing values; fewer than k would have `shared` more."""
         notes = []
         if self.cells:
             say = "is" if self.cells == 1 else "are"
@@ -61,7 +65,7 @@ class MissingValues:
             notes.append(
                 f"{plural(self.suppressed, 'value')} of the original "
                 f"{'is' if self.suppressed == 1 else 'are'} suppressed, because fewer "
-                "than k would have shared what is missing."
+                f"than k would have shared {shared}."
             )
         if self.imputed:
             say = "is" if self.imputed == 1 else "are"

@@ -217,7 +217,8 @@ class Audit:
         Number of records.
     k, scope
         The requirement: k records share each combination of all quasi-identifiers
-        ("combination"), or each of the attributes of a block ("blocks").
+        ("combination"), or each of the attributes of a block ("blocks"), or each in a
+        table of keys, and of the other attributes ("keys").
     whole
         The combinations of all quasi-identifiers, including the strata columns.
     blocks
@@ -334,9 +335,10 @@ class Audit:
         covers += within if self.strata else []
         covers += [f" with the weights {self.weight!r}"] if self.weight else []
         what = f"{plural(self.groups, 'published combination')}, the rarest"
-        if self.scope == "blocks" and len(self.blocks) > 1:
-            covers += [f" in each of {len(self.blocks)} blocks of attributes"]
-            what = "the rarest combination of a block"
+        if self.scope != "combination" and len(self.blocks) > 1:
+            blocks = "sets" if self.scope == "keys" else "blocks"
+            covers += [f" in each of {len(self.blocks)} {blocks} of attributes"]
+            what = f"the rarest combination of a {blocks[:-1]}"
         holds = self._shared and not self.identifiers
         but = explain_amber(self) if self.holds else None
         of_k = (
@@ -378,7 +380,8 @@ class Audit:
         """Say that the combination is not k-anonymous, if that was not promised."""
         if self.scope == "combination" or self.combination >= self.k:
             return None
-        within = " k holds within each block only." if self.holds else ""
+        block = "set of keys" if self.scope == "keys" else "block"
+        within = f" k holds within each {block} only." if self.holds else ""
         with_strata = " and strata" if self.strata else ""
         return (
             f"NOT {self.k}-anonymous on the combination of all "
@@ -389,8 +392,17 @@ class Audit:
     @property
     def with_missing(self) -> "Audit":
         """The audit with notes on missing values."""
-        notes = self.missing.notes if self.missing else []
-        return replace(self, notes=(*self.notes, *notes))
+        return replace(self, notes=(*self.notes, *self.missing_notes))
+
+    @property
+    def missing_notes(self) -> list[str]:
+        """Notes on missing values, in counts."""
+        if self.missing is None:
+            return []
+        shared = (
+            "the combination of keys" if self.scope == "keys" else "what is missing"
+        )
+        return self.missing.list_notes(shared)
 
     def with_originals(
         self,
@@ -471,8 +483,9 @@ def make_identifiers_error(identifiers: Sequence[str]) -> PrivacyError:
 def make_rare_combination_error(weakest: Count, k: int, scope: str) -> PrivacyError:
     """Return the error of a combination that fewer than k records share."""
     which = "quasi-identifiers"
-    if scope == "blocks":
-        which = f"the block {', '.join(map(repr, weakest.attributes))}"
+    if scope != "combination":
+        block = "keys" if scope == "keys" else "block"
+        which = f"the {block} {', '.join(map(repr, weakest.attributes))}"
     return PrivacyError(
         f"The rarest combination of {which} stands in "
         f"{plural(weakest.rarest, weakest.what)}, and k = {k} was promised.",

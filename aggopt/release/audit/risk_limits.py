@@ -114,7 +114,8 @@ def check_linkage_limit(
 
 def _suggest_setting(privacy: Privacy, risk: float) -> str:
     """Return the settings that certainly keep the limit of a risk."""
-    blocks = 'scope = "combination" and ' if privacy.scope == "blocks" else ""
+    is_weaker = privacy.scope != "combination"
+    blocks = 'scope = "combination" and ' if is_weaker else ""
     return f"{blocks}k = {find_sufficient_k(risk)}, which keeps it"
 
 
@@ -122,7 +123,7 @@ def describe_unsure_limits(privacy: Privacy) -> Iterator[str]:
     """Yield a note on each limit of a risk that groups of k records may exceed."""
     for key in (RISK, AVERAGE):
         limit = getattr(privacy, key)
-        if limit is None or (privacy.scope != "blocks" and 1 / privacy.k <= limit):
+        if limit is None or (privacy.scope == "combination" and 1 / privacy.k <= limit):
             continue
         yield (
             f"{key} = {limit:g} is not kept by k = {privacy.k} for certain, and a "

@@ -127,7 +127,8 @@ def _draw_attacks(rows: list[AttackBar]) -> Figure:
 def _draw_sizes(facts: Facts) -> Figure:
     """Return how many combinations have which size: all of it is in the release."""
     size, groups = np.unique(facts.sizes, return_counts=True)
-    k = 1 if facts.what == "unit" or facts.audit.scope == "blocks" else facts.audit.k
+    is_of_whole = facts.what != "unit" and facts.audit.scope == "combination"
+    k = facts.audit.k if is_of_whole else 1
     bins = [
         (str(s), int(g), bool(s >= k))
         for s, g in zip(size.tolist(), groups.tolist(), strict=True)

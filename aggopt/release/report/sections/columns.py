@@ -62,6 +62,8 @@ def _describe_masking(facts: Facts, name: str) -> str:
     parts = [f"masked: one {_name_value(facts, name)} for each group"]
     if section is not None and section.is_truthful:
         parts = [f"masked: true of each group, {STATEMENTS[section.publish]}"]
+    if name in job.key_columns:
+        parts = ["a key: values of rare combinations suppressed"]
     if section is not None and section.is_recoded:
         parts[:0] = ["recoded before: " + ", ".join(section.describe_recoding())]
     if section is not None and section.lower is not None:

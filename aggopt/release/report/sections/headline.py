@@ -108,8 +108,11 @@ def _describe_count(facts: Facts) -> Iterator[str]:
     """Yield sentences on the smallest group, and on the file that was counted."""
     audit = facts.audit
     rarest = plural(audit.smallest, facts.what)
-    scope = "each block of the masked attributes"
-    attributes = "the masked attributes" if audit.scope == "combination" else scope
+    attributes = {
+        "combination": "the masked attributes",
+        "blocks": "each block of the masked attributes",
+        "keys": f"each of {plural(len(audit.blocks), 'set')} of attributes",
+    }[audit.scope]
     strata = audit.strata and f" and {', '.join(audit.strata)}"
     yield (
         f"Every combination of {attributes}{strata or ''} is shared by at least "
@@ -224,6 +227,15 @@ def _describe_release(facts: Facts) -> Iterator[str]:
     audit = facts.audit
     sizes = facts.sizes
     within = f", each within one {' and '.join(audit.strata)}" if audit.strata else ""
+    if audit.scope == "keys":
+        cells = audit.missing.cells if audit.missing else 0
+        yield (
+            f"{plural(audit.records, 'record')} have {plural(cells, 'missing value')} "
+            "among the masked attributes: values of rare combinations of keys were "
+            "suppressed, and all others are published unchanged or recoded."
+        )
+        yield from _describe_change(facts)
+        return
     if audit.scope == "blocks" and len(audit.blocks) > 1:
         groups = f"groups in each of {len(audit.blocks)} blocks of attributes"
     else:

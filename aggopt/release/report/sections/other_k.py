@@ -69,7 +69,7 @@ def _explain_absence(facts: Facts) -> str | None:
         return "Where categories are published, no other k is tried here."
     if facts.job.roles.weight:
         return "Where records have sampling weights, no other k is tried here."
-    if facts.audit.scope == "blocks" and len(facts.groups) > 1:
+    if facts.audit.scope != "combination" and len(facts.groups) > 1:
         return "Where attributes are grouped in blocks, no other k is tried here."
     size = facts.original.frame.shape[0] * len(facts.names)
     return f"For {size:,} values no other k is tried here." if size > MOST else None

@@ -1,0 +1,305 @@
+"""Local suppression: few cells that make combinations of chosen columns frequent.
+
+A table of keys names some columns.  A combination is what a record publishes in them;
+a suppressed cell is a value of its own.  Each combination that occurs in a table of
+keys must be that of k records.
+
+The search takes the subsets of a table's columns, the cheapest first, and suppresses
+them in rare records of which k then are equal.  Rare records that are left become equal
+with records of frequent combinations that keep k.  Both are repeated, as a cell may be
+in several tables.  Then cells are restored, of equal records together, as long as all
+combinations stay frequent.
+
+Bound: a record whose original combination is rare loses a cell in that table, because
+only records with that combination can publish it.  A record that is rare in several
+tables loses at least the cheapest cells that meet all of them.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from aggopt.core.types import I64, Bool, Floats
+
+Tables = Sequence[Sequence[int]]
+Counts = Counter[tuple[int, ...]]
+MOST_COLUMNS = 12  # of a record's rare tables, whose subsets are tried for the bound
+
+
+@dataclass(frozen=True, eq=False)
+class SuppressedCells:
+    """The cells that are left, and what the suppressed ones cost.
+
+    Attributes
+    ----------
+    kept : (n, q)
+        Which cells are published; a missing cell is not.
+    cost, bound
+        Sum of the weights of the suppressed cells, and a least sum of any such cells.
+    """
+
+    kept: Bool = field(repr=False)
+    cost: float
+    bound: float
+
+
+def suppress_cells(
+    codes: I64, tables: Tables, k: int, weights: Floats | None = None
+) -> SuppressedCells:
+    """Return cells whose suppression leaves k records in each combination.
+
+    `codes` (n, q) are the values, -1 where missing; `tables` the columns of each table
+    of keys.  A cell of column j costs `weights[j]`, by default 1.  n is at least k.
+
+    Examples
+    --------
+    >>> codes = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]])
+    >>> suppress_cells(codes, [(0, 1)], k=2).kept.sum()
+    np.int64(8)
+    """
+    price = np.ones(codes.shape[1]) if weights is None else weights
+    kept = codes >= 0
+    state = _Cells(codes, kept, tables, k, price)
+    while state.suppress_rare():
+        pass
+    while state.restore():
+        pass
+    cost = float((price * (~kept & (codes >= 0))).sum())
+    return SuppressedCells(
+        kept, cost, min(cost, compute_bound(codes, tables, k, price))
+    )
+
+
+@dataclass(eq=False)
+class _Cells:
+    """The cells of a table, some of them suppressed: `kept` (n, q) changes in place."""
+
+    codes: I64
+    kept: Bool
+    tables: Tables
+    k: int
+    price: Floats
+
+    def _publish(self, table: Sequence[int]) -> I64:
+        """Return the published values of a table's columns (n, t), 0 where none is."""
+        columns = list(table)
+        return np.where(self.kept[:, columns], self.codes[:, columns] + 1, 0)
+
+    def suppress_rare(self) -> bool:
+        """Suppress cells of each record that is rare in some table; False if none."""
+        was_rare = False
+        for table in self.tables:
+            subsets = _list_subsets(table, self.price)[::-1]
+            rare, _, _ = self._find_rare(table)
+            was_rare |= bool(len(rare))
+            for subset in subsets:
+                rare = self._join_rare(rare, table, subset)
+            while len(rare):
+                if not self._join_lenders(rare, table, subsets):
+                    self._lend_all(table)
+                rare, _, _ = self._find_rare(table)
+        return was_rare
+
+    def _find_rare(self, table: Sequence[int]) -> tuple[I64, I64, I64]:
+        """Return the records of rare combinations, and of all numbers and sizes."""
+        numbers, sizes = number_rows(self._publish(table))
+        return np.flatnonzero(sizes[numbers] < self.k), numbers, sizes
+
+    def _join_rare(self, rare: I64, table: Sequence[int], subset: Sequence[int]) -> I64:
+        """Suppress cells of rare records that then are k; return the other ones."""
+        if not len(rare):
+            return rare
+        rows = self._publish(table)
+        rows[np.ix_(rare, _find_places(table, subset))] = 0
+        is_rare = np.zeros(len(rows), bool)
+        is_rare[rare] = True
+        numbers, sizes = number_rows(rows)
+        joined = sizes[numbers] >= self.k
+        self.kept[np.ix_(np.flatnonzero(is_rare & joined), np.array(subset))] = False
+        return np.flatnonzero(is_rare & ~joined)
+
+    def _join_lenders(
+        self, rare: I64, table: Sequence[int], subsets: Sequence[Sequence[int]]
+    ) -> bool:
+        """Suppress cells of some equal rare records, and of frequent ones near them.
+
+        Those for which a rare record costs least; False if none has enough of these.
+        """
+        rows = self._publish(table)
+        numbers, sizes = number_rows(rows)
+        spare = np.where(sizes >= self.k, sizes - self.k, 0)
+        is_rare = np.zeros(len(rows), bool)
+        is_rare[rare] = True
+        first = np.unique(numbers, return_index=True)[1]
+        best: tuple[float, Sequence[int], Bool, int] | None = None
+        for subset in subsets:
+            price = sum(self.price[j] for j in subset)
+            if best is not None and price >= best[0]:
+                continue
+            aim = rows.copy()
+            aim[:, _find_places(table, subset)] = 0
+            boxes, _ = number_rows(aim)
+            alike = np.bincount(boxes, is_rare)
+            lent = np.bincount(boxes[first], spare, minlength=len(alike))
+            need = self.k - alike
+            costs = np.full(len(alike), np.inf)
+            fits = (alike > 0) & (lent >= need)
+            costs[fits] = price * self.k / np.minimum(alike[fits], self.k)
+            box = int(np.argmin(costs))
+            if np.isfinite(costs[box]) and (best is None or costs[box] < best[0]):
+                best = (float(costs[box]), subset, boxes == box, int(need[box]))
+        if best is None:
+            return False
+        _, subset, inside, need_of_box = best
+        lenders = self._choose_lenders(inside & ~is_rare, numbers, spare, need_of_box)
+        chosen = np.concatenate([np.flatnonzero(inside & is_rare), lenders])
+        self.kept[np.ix_(chosen, np.array(subset))] = False
+        return True
+
+    def _choose_lenders(self, inside: Bool, numbers: I64, spare: I64, need: int) -> I64:
+        """Return `need` records of frequent combinations, each of which keeps k."""
+        rows = np.flatnonzero(inside)
+        rows = rows[np.lexsort((rows, numbers[rows], -spare[numbers[rows]]))]
+        starts = np.flatnonzero(np.diff(numbers[rows], prepend=-1))
+        sizes = np.diff(np.append(starts, len(rows)))
+        place = np.arange(len(rows)) - np.repeat(starts, sizes)
+        return rows[place < spare[numbers[rows]]][: max(need, 0)]
+
+    def _lend_all(self, table: Sequence[int]) -> None:
+        """Suppress all cells of the rare records, and of one frequent combination.
+
+        One with the fewest cells that are left.
+        """
+        rare, numbers, sizes = self._find_rare(table)
+        columns = np.array(table)
+        first = np.unique(numbers, return_index=True)[1]
+        prices = (self.kept[np.ix_(first, columns)] * self.price[columns]).sum(axis=1)
+        frequent = (sizes >= self.k) & (prices > 0)
+        chosen = int(np.argmin(np.where(frequent, prices * sizes, np.inf)))
+        self.kept[np.ix_(rare, columns)] = False
+        if frequent.any():
+            self.kept[np.ix_(np.flatnonzero(numbers == chosen), columns)] = False
+
+    def restore(self) -> bool:
+        """Restore cells of equal records together; False if none could be."""
+        used = sorted({column for table in self.tables for column in table})
+        counts: list[Counts] = [
+            Counter(map(tuple, self._publish(table).tolist())) for table in self.tables
+        ]
+        groups: dict[tuple[object, ...], list[int]] = {}
+        lost = ~self.kept & (self.codes >= 0)
+        for row in np.flatnonzero(lost[:, used].any(axis=1)).tolist():
+            values = self.codes[row, used].tolist()
+            key = (*values, *self.kept[row, used].tolist())
+            groups.setdefault(key, []).append(row)
+        restored = False
+        for rows in groups.values():
+            columns = [j for j in used if lost[rows[0], j]]
+            for tried in _list_subsets(columns, self.price):
+                count = self._count_restorable(rows, tried, counts)
+                if count:
+                    self._restore(rows[:count], tried, counts)
+                    restored = True
+                    break
+        return restored
+
+    def _count_restorable(
+        self, rows: list[int], columns: Sequence[int], counts: Sequence[Counts]
+    ) -> int:
+        """Return how many of equal records may publish these cells again."""
+        most = len(rows)
+        for whole in (True, False):
+            fits = True
+            for table, count in zip(self.tables, counts, strict=True):
+                if not set(columns) & set(table):
+                    continue
+                before, after = self._find_keys(rows[0], columns, table)
+                left = count[before] - most
+                if not whole and left < self.k:
+                    most = min(most, count[before] - self.k)
+                    left = count[before] - most
+                fits &= left == 0 or left >= self.k
+                fits &= most > 0 and count[after] + most >= self.k
+            if fits:
+                return most
+        return 0
+
+    def _restore(
+        self, rows: list[int], columns: Sequence[int], counts: Sequence[Counts]
+    ) -> None:
+        """Publish cells of some equal records again."""
+        for table, count in zip(self.tables, counts, strict=True):
+            before, after = self._find_keys(rows[0], columns, table)
+            count[before] -= len(rows)
+            count[after] += len(rows)
+        self.kept[np.ix_(np.array(rows), np.array(columns))] = True
+
+    def _find_keys(
+        self, row: int, columns: Sequence[int], table: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return a record's combination in a table, before and after restoring."""
+        cells = [(int(self.codes[row, j]) + 1, bool(self.kept[row, j])) for j in table]
+        before = tuple(code if kept else 0 for code, kept in cells)
+        after = tuple(
+            code if kept or j in columns else 0
+            for j, (code, kept) in zip(table, cells, strict=True)
+        )
+        return before, after
+
+
+def _list_subsets(columns: Sequence[int], price: Floats) -> list[tuple[int, ...]]:
+    """Return the subsets of some columns, the dearest first."""
+    sizes = range(1, min(len(columns), MOST_COLUMNS) + 1)
+    subsets = [s for size in sizes for s in combinations(columns, size)]
+    return sorted(subsets, key=lambda subset: -sum(price[j] for j in subset))
+
+
+def _find_places(table: Sequence[int], subset: Sequence[int]) -> I64:
+    """Return the places of some columns in a table."""
+    return np.array([table.index(column) for column in subset])
+
+
+def number_rows(rows: I64) -> tuple[I64, I64]:
+    """Return the number of each row (n,) among the different ones, and their sizes."""
+    _, numbers, sizes = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    return numbers.ravel(), sizes
+
+
+def find_rare(codes: I64, tables: Tables, k: int) -> Bool:
+    """Return which records are in a combination of fewer than k, (n, tables)."""
+    rare = np.empty((len(codes), len(tables)), bool)
+    for j, table in enumerate(tables):
+        numbers, sizes = number_rows(codes[:, list(table)])
+        rare[:, j] = sizes[numbers] < k
+    return rare
+
+
+def compute_bound(codes: I64, tables: Tables, k: int, price: Floats) -> float:
+    """Return a lower bound of the cost of suppression: see the head of this file."""
+    rare = find_rare(codes, tables, k)
+    for j, table in enumerate(tables):  # a missing cell may equal a suppressed one
+        rare[:, j] &= (codes[:, list(table)] >= 0).all(axis=1)
+    patterns, counts = np.unique(rare, axis=0, return_counts=True)
+    bound = 0.0
+    for pattern, count in zip(patterns.tolist(), counts.tolist(), strict=True):
+        broken = [
+            table for table, is_rare in zip(tables, pattern, strict=True) if is_rare
+        ]
+        bound += count * _find_cheapest(broken, price)
+    return bound
+
+
+def _find_cheapest(tables: Tables, price: Floats) -> float:
+    """Return the least price of columns of which each table has one."""
+    if not tables:
+        return 0.0
+    columns = sorted({column for table in tables for column in table})
+    cheapest = max(float(price[list(table)].min()) for table in tables)
+    if len(columns) > MOST_COLUMNS:
+        return cheapest
+    subsets = _list_subsets(columns, price)
+    meeting = (s for s in subsets if all(set(s) & set(table) for table in tables))
+    return min(float(sum(price[j] for j in subset)) for subset in meeting)

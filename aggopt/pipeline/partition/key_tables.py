@@ -1,0 +1,71 @@
+"""Tables of keys: values of rare combinations are suppressed, none is grouped."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aggopt.algorithms.cell_suppression import suppress_cells
+from aggopt.core.deadline import Deadline
+from aggopt.core.types import Bool, Floats, Labels
+from aggopt.job import Job
+from aggopt.partition.shared.result import Block, Partition
+from aggopt.pipeline.partition.partitioned_table import Partitions
+from aggopt.release.audit.counts import combine_codes
+from aggopt.solvers import Certificate, Status
+
+SOLVER = "cell suppression"
+
+
+def add_key_block(rest: Partitions, whole: Floats, job: Job) -> Partitions:
+    """Return the groups of the rest, and the keys as a last block.
+
+    Records with equal published keys are a group of that block, and `kept` marks the
+    values that are published.  `whole` (n, d) are the quasi-identifiers as numbers.
+    The certificate states the weight of the suppressed cells, and a bound.
+    """
+    names = job.roles.quasi_identifier
+    columns = tuple(map(names.index, job.key_columns))
+    values = whole[:, list(columns)]
+    codes = np.where(np.isnan(values), -1, values).astype(np.int64)
+    place = {name: j for j, name in enumerate(job.key_columns)}
+    tables = [[place[name] for name in keys] for keys in job.privacy.keys or ()]
+    clock = Deadline(None)
+    cells = suppress_cells(codes, tables, job.privacy.k, _read_prices(job))
+    proven = cells.cost <= cells.bound
+    proof = Certificate(
+        Status.OPTIMAL if proven else Status.LOCAL,
+        cells.cost,
+        cells.bound,
+        0.0,
+        SOLVER,
+        clock.spent,
+    )
+    labels = _label_published(np.where(cells.kept, codes, -1))
+    kept = np.ones(whole.shape, bool) if rest.kept is None else rest.kept.copy()
+    kept[:, list(columns)] = cells.kept
+    block = Block(columns, Partition(labels, proof))
+    return Partitions((*rest.blocks, block), None if kept.all() else kept)
+
+
+def _read_prices(job: Job) -> Floats:
+    """Return the price of a suppressed cell of each key: its weight in the job."""
+    sections = (job.attributes.get(name) for name in job.key_columns)
+    return np.array([1.0 if s is None else s.weight for s in sections])
+
+
+def _label_published(codes: Labels) -> Labels:
+    """Return the number of each record's published keys, (n,), 0..m-1."""
+    return combine_codes(codes.T + 1)
+
+
+def select_grouped(
+    columns: Sequence[tuple[int, ...]], job: Job
+) -> tuple[tuple[int, ...], ...]:
+    """Return the blocks that are grouped: all but the columns of tables of keys."""
+    return tuple(columns[:-1] if job.key_columns else columns)
+
+
+def find_present(whole: Floats) -> Bool | None:
+    """Return which values are present (n, d); None if all are."""
+    present = ~np.isnan(whole)
+    return None if present.all() else present
