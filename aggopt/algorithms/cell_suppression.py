@@ -210,21 +210,18 @@ class _Cells:
         self, rows: list[int], columns: Sequence[int], counts: Sequence[Counts]
     ) -> int:
         """Return how many of equal records may publish these cells again."""
-        most = len(rows)
-        for whole in (True, False):
-            fits = True
-            for table, count in zip(self.tables, counts, strict=True):
-                if not set(columns) & set(table):
-                    continue
+        sizes = []
+        for table, count in zip(self.tables, counts, strict=True):
+            if set(columns) & set(table):
                 before, after = self._find_keys(rows[0], columns, table)
-                left = count[before] - most
-                if not whole and left < self.k:
-                    most = min(most, count[before] - self.k)
-                    left = count[before] - most
-                fits &= left == 0 or left >= self.k
-                fits &= most > 0 and count[after] + most >= self.k
-            if fits:
-                return most
+                sizes.append((count[before], count[after]))
+        spare = min(old - self.k for old, _ in sizes)
+        for many in (len(rows), min(len(rows), spare)):
+            if many > 0 and all(
+                (old == many or old - many >= self.k) and new + many >= self.k
+                for old, new in sizes
+            ):
+                return many
         return 0
 
     def _restore(

@@ -42,6 +42,7 @@ from aggopt.job import (
 )
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.pipeline.aggregate.units_and_records import split_job
+from aggopt.pipeline.partition.key_tables import select_grouped
 from aggopt.pipeline.partition.methods import (
     read_confidential as read_confidential,
 )
@@ -57,7 +58,11 @@ from aggopt.pipeline.prepare.record_requests import (
     read_category_requests,
     read_number_requests,
 )
-from aggopt.pipeline.validate.categories import CATEGORY_CHECKS, require_category_method
+from aggopt.pipeline.validate.categories import (
+    CATEGORY_CHECKS,
+    require_category_method,
+    require_keys_of_categories,
+)
 from aggopt.pipeline.validate.distance_requests import require_all_read
 from aggopt.pipeline.validate.missing_values import require_present_values
 from aggopt.pipeline.validate.preflight_checks import OF_K, list_checks
@@ -417,11 +422,13 @@ def _list_table_obstacles(job: Job, table: Table, lost: bool) -> Iterator[Obstac
         columns, wrong = _try_call(find_blocks, job, records)
         yield from wrong
     columns = columns or together
+    columns = select_grouped(columns, job) or columns
     enough = max(n, job.privacy.k)  # that there are fewer is said by itself
     job, _ = choose_partition(job, enough, count_widest_block(records, columns))
     job, _ = add_repair_for_search(job)
     job = set_category_method(job, table)
     yield from try_check(require_category_method, job, table)
+    yield from try_check(require_keys_of_categories, job, table)
     if table.domains:
         for check in CATEGORY_CHECKS:
             if check not in OF_K or job.privacy.k <= n:

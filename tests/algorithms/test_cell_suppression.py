@@ -76,6 +76,10 @@ def test_many_records_keep_most_cells(k) -> None:
     found = suppress_cells(codes, tables, k)
     assert is_frequent(codes, found.kept, tables, k)
     assert found.bound <= found.cost <= 2 * found.bound
+    for i, j in np.argwhere(~found.kept):
+        kept = found.kept.copy()
+        kept[i, j] = True
+        assert not is_frequent(codes, kept, tables, k)
 
 
 def test_no_cell_is_suppressed_where_all_combinations_are_frequent() -> None:
@@ -91,3 +95,9 @@ def test_a_dear_column_is_spared() -> None:
     cheap = suppress_cells(codes, [[0, 1]], 3, np.array([1.0, 9.0]))
     assert dear.kept[:, 0].sum() > dear.kept[:, 1].sum()
     assert cheap.kept[:, 0].sum() < cheap.kept[:, 1].sum()
+
+
+def test_a_missing_value_may_equal_a_suppressed_one() -> None:
+    codes = np.array([[0, -1], [0, 1], [1, 2], [1, 2]])
+    found = suppress_cells(codes, [[0, 1]], 2)
+    assert found.cost == found.bound == 1

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from folders import put
 from refusals import refused
 
 import aggopt
 from aggopt import Job
+from aggopt.command.collect_errors import find_obstacles
 from aggopt.errors import JobError
 from aggopt.pipeline.review.original_risk import measure_original_risk
 from aggopt.pipeline.review.review_release import assess_release
@@ -180,6 +182,16 @@ def test_settings_that_contradict_keys_are_refused(sections, at_fault) -> None:
 def test_keys_that_are_numbers_are_refused() -> None:
     with refused(JobError, "'age'", "cuts"):
         aggopt.mask(people(), key_job(attributes={}))
+
+
+def test_all_obstacles_of_keys_are_listed(tmp_path) -> None:
+    path = tmp_path / "people.csv"
+    people().to_csv(path, index=False)
+    text = pa.Table.from_pandas(people().astype(str))
+    found = find_obstacles(path, text, key_job(attributes={}))
+    assert [obstacle.problem for obstacle in found] == [
+        "[privacy] keys names 'age', which is a number or a date."
+    ]
 
 
 def test_folders_refuse_keys(tmp_path) -> None:
