@@ -68,9 +68,8 @@ def suppress_cells(
     while state.restore():
         pass
     cost = float((price * (~kept & (codes >= 0))).sum())
-    return SuppressedCells(
-        kept, cost, min(cost, compute_bound(codes, tables, k, price))
-    )
+    bound = compute_bound(codes, tables, k, price)
+    return SuppressedCells(kept, cost, bound)
 
 
 @dataclass(eq=False)

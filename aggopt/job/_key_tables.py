@@ -64,7 +64,7 @@ def _iter_unsupported(job: JobSections) -> Iterator[tuple[str, str]]:
         )
     for role in ("stratum", "unit", "weight"):
         if getattr(job.roles, role):
-            yield f"the role {role}", f"list the columns of {role} in another role."
+            yield f"the role {role}", f"list the columns of {role} as drop."
     if getattr(job.partition, "attributes", "together") != "together":
         yield "[partition] attributes", "leave attributes out."
     if hasattr(job.partition, "keep_groups"):

@@ -9,6 +9,7 @@ from refusals import refused
 
 import aggopt
 from aggopt import Job
+from aggopt.command.assessments import print_original_risk
 from aggopt.command.collect_errors import find_obstacles
 from aggopt.errors import JobError
 from aggopt.pipeline.review.original_risk import measure_original_risk
@@ -134,7 +135,7 @@ def test_a_dear_key_loses_fewer_values() -> None:
     assert lost[1] < lost[0]
 
 
-def test_risk_counts_the_unsafe_combinations_of_the_original() -> None:
+def test_risk_counts_the_unsafe_combinations_of_the_original(capsys) -> None:
     risk = measure_original_risk(people(), key_job())
     table = people()
     table["age"] = pd.cut(table["age"], [-1, 17, 64, 94, 200]).astype(str)
@@ -144,6 +145,17 @@ def test_risk_counts_the_unsafe_combinations_of_the_original() -> None:
         assert found.count.rare == sizes[sizes < K].sum()
         assert found.count.combinations == len(sizes)
     assert risk.recoded == ("age",)
+    assert [keys["unsafe"] for keys in risk.to_dict()["keys"]] == [
+        keys.unsafe for keys in risk.keys
+    ]
+    print_original_risk(risk)
+    printed = capsys.readouterr().out
+    lines = printed.partition("Tables of keys")[2].splitlines()
+    line = next(line for line in lines if line.startswith("age, sex "))
+    second = risk.keys[1]
+    figures = second.count.combinations, second.unsafe, second.count.rare
+    assert line.split()[2:5] == [str(figure) for figure in figures]
+    assert "Counted after the recoding of 'age'." in printed
 
 
 REFUSED = [
