@@ -1,11 +1,14 @@
 """Values are recoded before anything is computed, as a person would by hand."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from drawn import examples
 from folders import SECRET, put
@@ -123,6 +126,21 @@ def test_a_folder_is_masked_as_one_recoded_by_hand(tmp_path) -> None:
     assert sum("was recoded" in note for note in releases[0].notes) == 4
 
 
+def test_a_conversion_keeps_what_is_recoded_later(tmp_path) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    recoded = aggopt.convert(
+        tmp_path / "people.csv", tmp_path / "parts", job=recoding_job()
+    )
+    (file,) = sorted(recoded.path.glob("*.parquet"))
+    types = pq.read_schema(file)
+    assert [str(types.field(name).type) for name in QUASI] == [
+        "int64",
+        "double",
+        "string",
+        "int64",
+    ]
+
+
 def test_losses_compare_with_the_numbers_before(tmp_path) -> None:
     roles = {"quasi-identifier": ["income"], "other": ["age", "craft", "code", "ill"]}
     table = people()
@@ -143,6 +161,10 @@ def test_losses_compare_with_the_numbers_before(tmp_path) -> None:
     review = assess_release(*files, asked)
     assert review.measures.il == pytest.approx(expected, rel=1e-9)
     manifest = tmp_path / "masked.manifest.json"
+    said = "numbers above 30000 became 30000"
+    page = release.report(tmp_path / "report.html")
+    assert f"recoded before: {said}" in Path(page).read_text("utf-8")
+    assert any(said in note for note in json.loads(manifest.read_text())["notes"])
     aggopt.repeat(manifest, files[0], tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == files[1].read_bytes()
 
