@@ -83,7 +83,7 @@ def _of(name: str, table: Typed, k: int) -> Iterator[Row]:
         yield Row(name, method, loss, loss / first, il, above, len(sizes), seconds)
     started = time.perf_counter()
     # distances between levels obey the triangle inequality: k - 1 others, not k
-    least = loss_bound(Z * sqrt(k / (k - 1)), k, scale="none") / n
+    least = loss_bound(Z * sqrt(k / (k - 1)), k, scale="none", bound="none") / n
     il = loss_bound(encoded, k) / total
     above = _above(name, "bound", least)
     seconds = time.perf_counter() - started

@@ -126,6 +126,7 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 #         [["a", "b"], ["c"]]     blocks of names
 #         {{ correlation = 0.5 }}   blocks whose every pair is correlated so much
 # weights = "variance"   # or "range": distances of categories and numbers as Gower's
+# bound = "quick"        # or "none", or seconds: what the gap of the groups may cost
 # More than one block loses less and protects less: a record may be unique with its
 # combination of quasi-identifiers, and k needs scope = "blocks".
 # Leave the line "attributes" out with {each_by_itself}, which has each by itself.

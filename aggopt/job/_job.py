@@ -321,11 +321,19 @@ def choose_partition(
     if not isinstance(partition, Recommended):
         return job, ()
     from aggopt.partition import recommend
+    from aggopt.partition.registry import PARTITIONERS, Bound
+    from aggopt.partition.shared.evidence import QUICK
 
     k = job.privacy.k
     limit = partition.time_limit
     recommendation = recommend(n, d, k, limit, distinct=distinct(), weighted=weighted)
-    unchanged_keys = {"attributes": partition.attributes, "weights": partition.weights}
+    unchanged_keys: dict[str, Any] = {
+        "attributes": partition.attributes,
+        "weights": partition.weights,
+    }
+    uses_bound = PARTITIONERS[recommendation.method].bound is Bound.PAIRS
+    if uses_bound:
+        unchanged_keys["bound"] = partition.bound
     keys = {
         "method": recommendation.method,
         **unchanged_keys,
@@ -337,4 +345,6 @@ def choose_partition(
     reason = f"{_CHOSEN}{recommendation.method!r} was chosen: {recommendation.reason}"
     if partition.time_limit is not None and "time_limit" not in recommendation.settings:
         reason += " It ends by itself: [partition] time_limit is not needed."
+    if partition.bound != QUICK and not uses_bound:
+        reason += " It proves its groups itself: [partition] bound is not needed."
     return job.model_copy(update={"partition": section}), (reason,)

@@ -48,7 +48,7 @@ from aggopt.job.roles import Roles
 from aggopt.job.user_code import make_model_section, make_user_section, replace_by_name
 from aggopt.measure import Measure
 from aggopt.measure.registry import adopt_user_measures
-from aggopt.partition.registry import PARTITIONERS
+from aggopt.partition.registry import PARTITIONERS, require_bound_used
 from aggopt.partition.shared.settings import Grouping, Seconds
 from aggopt.repair.registry import REPAIRS
 
@@ -297,6 +297,7 @@ class Sections(Section):
         require_counted(self.privacy, self.risk.by(self.roles).weight)
         require_solvers(self.privacy, self.partition, self.aggregation)
         self.partition.require(self.privacy.k)
+        require_bound_used(self.partition, self.missing.policy)
         return self
 
     def _require_unrecoded_waves(self) -> None:

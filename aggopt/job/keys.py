@@ -158,6 +158,7 @@ class PartitionKeys(TypedDict, total=False):
         Literal["together", "one by one"] | CorrelationKeys | Sequence[Sequence[str]]
     )
     weights: Literal["variance", "range"]
+    bound: Literal["quick", "none"] | float
     time_limit: float | None
     keep_groups: str | Sequence[str]
     earlier: str | Sequence[str] | None

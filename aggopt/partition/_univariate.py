@@ -16,7 +16,7 @@ from aggopt.errors import SolverError
 from aggopt.models import univariate as model
 from aggopt.partition.neighbour_bound import compute_loss_bound
 from aggopt.partition.registry import AttributeUse, Bound, Partitioner
-from aggopt.partition.shared.evidence import Evidence
+from aggopt.partition.shared.evidence import Budget, Evidence
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.settings import Grouping
 from aggopt.solvers import Certificate, Solver, Status, choose_solver
@@ -181,7 +181,7 @@ def _make_evidence(solved: _Solved, spent: float) -> Evidence:
     def objective() -> float:
         return _evaluate_objective(solved) * _compute_unit(data)
 
-    def proven(value: float) -> Certificate:
+    def proven(value: float, budget: Budget) -> Certificate:
         unit = _compute_unit(data)
         status, bound = _derive_proof(solved, _evaluate_objective(solved))
         return Certificate(

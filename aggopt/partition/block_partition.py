@@ -25,8 +25,13 @@ from aggopt.partition.registry import (
     PartitionFunction,
     list_block_methods,
 )
-from aggopt.partition.shared.evidence import certify_squares
-from aggopt.partition.shared.result import Block, Partition, combine_blocks
+from aggopt.partition.shared.evidence import QUICK, certify_squares
+from aggopt.partition.shared.result import (
+    Block,
+    Partition,
+    budget_bound,
+    combine_blocks,
+)
 from aggopt.partition.shared.scaling import read_columns, read_records, scale_records
 from aggopt.solvers import Status
 
@@ -116,11 +121,12 @@ def partition_blocks(
     settings: Mapping[str, Any],
     progress: Progress | None = None,
     names: Sequence[object] | None = None,
+    bound: str | float = QUICK,
 ) -> tuple[Block, ...]:
     """Return the partition of each block of attributes of X (n, d).
 
     An error names the block by the `names` (d,) of its attributes, or else by
-    positions.
+    positions.  The blocks share the budget of the `bound`, see `loss_bound`.
     """
     divide = _resolve_function(method)
     on_progress = progress or (lambda share: None)
@@ -133,6 +139,7 @@ def partition_blocks(
             partition = _partition_block(
                 divide, select_block(X, block), k, {**settings, "progress": part}
             )
+        partition = budget_bound(partition, bound, 1 / len(columns))
         partitioned.append(Block(block, partition))
     on_progress(1.0)
     return tuple(partitioned)

@@ -1,8 +1,9 @@
 """Lower bounds on the loss of every partition into groups of at least k records."""
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Sequence
 from fractions import Fraction
-from math import fsum, inf
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,8 +11,14 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import Progress, quote_limit, throttle
 from aggopt.core.memory import require_memory
+from aggopt.core.parallel import ignore_progress
 from aggopt.core.record_weights import compute_sse
-from aggopt.core.validation import Floats, Labels, check_group_size, is_number
+from aggopt.core.validation import (
+    Floats,
+    check_group_size,
+    find_caller_stacklevel,
+    is_number,
+)
 from aggopt.errors import JobError, require_known
 from aggopt.partition.shared.scaling import (
     Weighing,
@@ -24,132 +31,18 @@ from aggopt.partition.shared.scaling import (
 if TYPE_CHECKING:
     from aggopt.algorithms.pair_bound.requirements import PairRequirement
 
-EXACT = 3000  # records up to which each record is compared with all others
-NEAREST = 64  # others that are compared with it beyond that, or 4 k if that is more
-CHUNK = 1_000_000  # distances held at a time
-ROUNDS = 30  # of Dinkelbach's method, which needs some five
-MET = 1e-14  # share of a ratio by which it may still fall
-
-
-class _Candidates(NamedTuple):
-    """Some records: their weights (c,); distances (c, q) and weights of others."""
-
-    own_weights: Floats
-    apart: Floats
-    weights: Floats
-
-
-def compute_weighted_bound(records: Floats, k: int, weights: Floats) -> float:
-    """Return a lower bound on any partition's loss, for unequal weights (n,).
-
-    The records are (n, d), n of 2k or more, k of 2 or more.
-    """
-    parts = (
-        chunk.own_weights
-        * _minimise_ratio(chunk, k, np.partition(weights, k - 2)[: k - 1].sum())
-        for chunk in _iterate_candidates(records, k, weights)
-    )
-    return 0.5 * fsum(np.concatenate([*parts]))
-
-
-def _iterate_candidates(
-    records: Floats, k: int, weights: Floats
-) -> Iterator[_Candidates]:
-    """Yield chunks of records, with all records as candidates for their groups."""
-    if len(records) > EXACT:
-        yield from _iterate_nearest(records, k, weights)
-        return
-    from scipy.spatial.distance import cdist
-
-    n = len(records)
-    step = max(1, CHUNK // n)
-    for a in range(0, n, step):
-        distances = cdist(records[a : a + step], records, "sqeuclidean")
-        rows = np.arange(len(distances))
-        distances[rows, a + rows] = np.inf
-        own_weights = weights[a : a + step]
-        yield _Candidates(
-            own_weights, distances, np.broadcast_to(weights, distances.shape)
-        )
-
-
-def _iterate_nearest(records: Floats, k: int, weights: Floats) -> Iterator[_Candidates]:
-    """Yield chunks of records with near candidates, and a bound for all others.
-
-    The remaining ones are represented by as many others as a group may have: as far
-    away as the last of the nearest, with the smallest weights of all records.
-    """
-    from aggopt.partition.neighbours import iterate_nearest
-
-    count = min(max(NEAREST, 4 * k), len(records) - 1)
-    max_others = 2 * k - 2
-    lightest_weights = np.sort(weights)[:max_others]
-    start = 0
-    for neighbour_distances, near in iterate_nearest(records, count + 1):
-        rows = np.arange(start, start + len(neighbour_distances))
-        distances = neighbour_distances**2
-        start = start + len(neighbour_distances)
-        last = distances[:, -1:]
-        distances[near == rows[:, None]] = np.inf
-        other_weights = np.broadcast_to(lightest_weights, (len(rows), max_others))
-        yield _Candidates(
-            weights[rows],
-            np.hstack([distances, np.repeat(last, max_others, axis=1)]),
-            np.hstack([weights[near], other_weights]),
-        )
-
-
-def _minimise_ratio(candidates: _Candidates, k: int, lightest: float) -> Floats:
-    """Return a lower bound on each record's share of its group's loss, any group.
-
-    Dinkelbach's method: at a ratio t the others with the least w (d - t) are chosen. If
-    they add up to own t less some s >= 0, no choice is below t - s / (own + lightest),
-    `lightest` being the least weight that k - 1 others have.
-    """
-    own_weights = candidates.own_weights
-    max_others = 2 * k - 2
-    nearest = np.argpartition(candidates.apart, k - 2, axis=1)[:, : k - 1]
-    ratio = _compute_ratio(candidates, nearest, np.ones(nearest.shape))
-    for _ in range(ROUNDS):
-        value = candidates.weights * (candidates.apart - ratio[:, None])
-        best = np.argpartition(value, max_others - 1, axis=1)[:, :max_others]
-        value = np.take_along_axis(value, best, axis=1)
-        order = value.argsort(axis=1)
-        value = np.take_along_axis(value, order, axis=1)
-        best = np.take_along_axis(best, order, axis=1)
-        taken = (np.arange(max_others) < k - 1) | (value < 0)
-        shortfall = np.minimum(
-            np.where(taken, value, 0.0).sum(axis=1) - own_weights * ratio, 0.0
-        )
-        lower_bound = ratio + shortfall / (own_weights + lightest)
-        if (ratio - lower_bound <= MET * ratio).all():
-            break
-        ratio = np.minimum(
-            _compute_ratio(candidates, best, taken.astype(np.float64)), ratio
-        )
-    return np.asarray(np.maximum(lower_bound, 0.0))
-
-
-def _compute_ratio(candidates: _Candidates, selected: Labels, taken: Floats) -> Floats:
-    """Return each record's share of the loss, for selected other members (c, r)."""
-    weights = taken * np.take_along_axis(candidates.weights, selected, axis=1)
-    distances = np.take_along_axis(candidates.apart, selected, axis=1)
-    return np.asarray(
-        (weights * distances).sum(axis=1)
-        / (candidates.own_weights + weights.sum(axis=1))
-    )
-
-
-MANY = 20_000  # records from which on the compiled tree is faster, on all cores
-ROUNDING = 1e-12  # share of the bound that rounding may have added
+ROUNDING = 1e-12  # share of the loss of one group that rounding may have added
 BUDGETS = ("quick", "none")
 QUICK = 3.0  # seconds of "quick", at most
-QUICK_LEAST = 0.05  # and at least
+QUICK_LEAST = 0.01  # and at least
 QUICK_PAIR = 1e-4  # seconds of "quick" for each record and each other in its group
 
 
-def read_budget(bound: str | float, n: int, k: int) -> float:
+def read_budget(bound: str | float, n: int, k: int, share: float = 1.0) -> float:
     """Return the seconds that a bound may take: of a usual processor, not of a clock.
+
+    `share` is the share of a table's budget that the bound of n records, a part of it,
+    may take.
 
     Raises
     ------
@@ -164,14 +57,14 @@ def read_budget(bound: str | float, n: int, k: int) -> float:
     """
     if isinstance(bound, str):
         require_known("bound", bound, BUDGETS)
-        quick = min(QUICK, max(QUICK_LEAST, QUICK_PAIR * n * k))
+        quick = min(share * QUICK, max(share * QUICK_LEAST, QUICK_PAIR * n * k))
         return quick if bound == "quick" else 0.0
     if not is_number(bound) or not 0 <= bound < inf:
         raise JobError(
             f"bound = {quote_limit(bound)}.",
             fix='pass "quick", "none" or a number of seconds, from 0 up.',
         )
-    return float(bound)
+    return share * bound
 
 
 def loss_bound(
@@ -182,15 +75,15 @@ def loss_bound(
     weights: npt.ArrayLike | None = None,
     confidential: npt.ArrayLike | None = None,
     t: float | Fraction | None = None,
-    bound: str | float = "none",
+    bound: str | float = "quick",
     progress: Progress | None = None,
 ) -> float:
     """Return a lower bound on the loss of any partition into groups of k or more.
 
     Whatever the method, no partition of the records has a smaller sum of squares within
-    groups.  By default the bound is the neighbour bound, some two thirds of the least
-    loss.  With a budget it is the largest that the pair program,
-    `aggopt.models.pair_bound`, proves: 90 to 99 %.
+    groups.  The bound is the largest that the pair program,
+    `aggopt.models.pair_bound`, proves within a budget: 90 to 99 % of the least loss for
+    some thousand records.  Without a budget it is the neighbour bound, some two thirds.
 
     Parameters
     ----------
@@ -213,7 +106,8 @@ def loss_bound(
         The budget.  "none": the neighbour bound; "quick": up to three seconds, fewer
         for small tables; or a number of seconds from 0 up.  Seconds of a usual
         processor are converted into steps: the bound depends on the budget and not on
-        the load.  It never falls if the budget rises.
+        the load.  It never falls if the budget rises.  The neighbour bound is computed
+        whatever the budget.
     progress : callable, optional
         Progress callback: called with the share of the budget that is spent.
 
@@ -238,6 +132,12 @@ def loss_bound(
         X is not a matrix of finite numbers; weights are not one number above 0 for
         each record, or span more than six orders of magnitude; confidential is not one
         number per record.
+
+    Warns
+    -----
+    UserWarning
+        The seconds suffice for the neighbour bound only, or memory has no room for more
+        pairs of records.
 
     Notes
     -----
@@ -264,16 +164,16 @@ def loss_bound(
     and each record adds at least the minimum of its term over all choices of k - 1 to
     2k - 2 others: larger groups can be split, which adds nothing.  Dinkelbach's method
     minimises that ratio.  The bound is weaker than without weights if the weights
-    differ much, and from 3000 records on, when each record is compared only with its
-    nearest.
+    differ much, and for more than 64 records, when each record is compared only with
+    its nearest.
 
     Examples
     --------
     >>> X = [[0.0], [1.0], [3.0], [7.0], [8.0]]
     >>> round(loss_bound(X, k=2, scale="none"), 6)
-    2.0
-    >>> round(loss_bound(X, k=2, scale="none", bound="quick"), 6)
     5.166667
+    >>> round(loss_bound(X, k=2, scale="none", bound="none"), 6)
+    2.0
     """
     records, _ = scale_with_weights(X, scale, weights)
     k = check_group_size(k, len(records))
@@ -285,7 +185,7 @@ def loss_bound(
             fix='pass bound="quick" or a number of seconds above 0, and leave weights '
             "out.",
         )
-    return compute_loss_bound(
+    proven = prove_loss(
         records,
         k,
         weights=weights,
@@ -293,6 +193,9 @@ def loss_bound(
         requirements=requirements,
         progress=throttle(progress),
     )
+    if bound not in BUDGETS:
+        warn_of_limit(proven)
+    return proven.bound
 
 
 CLOSE_BYTES = 128  # for each record and each distinct confidential value
@@ -318,59 +221,105 @@ def _read_closeness(
     return [OrderedCloseness(a.place, float(close.t)) for a in close.attributes]
 
 
+class ProvenLoss(NamedTuple):
+    """What every partition loses at least.
+
+    Attributes
+    ----------
+    bound
+        The bound, in the unit of the squares of the records.
+    interrupted
+        Whether Ctrl-C ended the search for it.
+    limit
+        Text on what kept the bound low, budget or memory; None if nothing did.
+    """
+
+    bound: float
+    interrupted: bool = False
+    limit: str | None = None
+
+
 def compute_loss_bound(
     records: Floats,
     k: int,
     *,
     jobs: int | None = None,
     weights: npt.ArrayLike | None = None,
-    seconds: float = 0.0,
+    seconds: float | None = None,
     requirements: "Sequence[PairRequirement]" = (),
-    progress: Progress | None = None,
+    loss: float = inf,
+    progress: Progress = ignore_progress,
 ) -> float:
+    """Return the bound of `prove_loss`; Ctrl-C is raised."""
+    proven = prove_loss(
+        records,
+        k,
+        jobs=jobs,
+        weights=weights,
+        seconds=seconds,
+        requirements=requirements,
+        loss=loss,
+        progress=progress,
+    )
+    if proven.interrupted:
+        raise KeyboardInterrupt
+    return proven.bound
+
+
+def prove_loss(
+    records: Floats,
+    k: int,
+    *,
+    jobs: int | None = None,
+    weights: npt.ArrayLike | None = None,
+    seconds: float | None = None,
+    requirements: "Sequence[PairRequirement]" = (),
+    loss: float = inf,
+    progress: Progress = ignore_progress,
+) -> ProvenLoss:
     """Return the bound for records (n, d) that are already scaled for distances.
 
-    `seconds` is the budget of the pair program; without any, the bound is the neighbour
-    bound.  All groups satisfy the `requirements`, and so have a least size.
+    `seconds` is the budget of the pair program, "quick" when omitted; with 0, the bound
+    is the neighbour bound.  All groups satisfy the `requirements`, and so have a least
+    size.  A bound that reaches the `loss` of known groups ends the search.
     """
-    weighing = Weighing.read(weights, len(records))
+    n = len(records)
+    weighing = Weighing.read(weights, n)
+    seconds = read_budget("quick", n, k) if seconds is None else seconds
     k = max([k, *(each.find_least_size(k) for each in requirements)])
     if k == 1:
-        return 0.0
+        return ProvenLoss(0.0)
     unit_records, exponent = scale_to_unit(zero_constants(records))
-    if len(records) < 2 * k:
-        labels = np.zeros(len(unit_records), np.intp)
+    if n < 2 * k:
+        labels = np.zeros(n, np.intp)
         bound = compute_sse(unit_records, labels, weighing.values)
-        return rescale_squares(bound * (1 - ROUNDING), exponent) * weighing.unit
-    bound = 0.0
-    if seconds:
-        from aggopt.algorithms.pair_bound import bound_partitions  # imports numba
+        bound = rescale_squares(bound * (1 - ROUNDING), exponent)
+        return ProvenLoss(bound * weighing.unit)
+    from aggopt.algorithms.pair_bound import bound_partitions  # imports numba
 
-        bound = bound_partitions(
-            unit_records,
-            k,
-            seconds,
-            weights=weighing.values,
-            requirements=requirements,
-            progress=progress,
-        ).bound
-    if weighing.values is not None:
-        neighbours = compute_weighted_bound(unit_records, k, weighing.values)
-        bound = max(bound, neighbours * (1 - ROUNDING))
-    elif bound == 0:
-        neighbours = _sum_nearest_distances(unit_records, k, jobs) / (2 * k)
-        bound = neighbours * (1 - ROUNDING)
-    return rescale_squares(bound, exponent) * weighing.unit
+    proven = bound_partitions(
+        unit_records,
+        k,
+        seconds,
+        weights=weighing.values,
+        requirements=requirements,
+        loss=rescale_squares(loss / weighing.unit, -exponent),
+        jobs=jobs,
+        progress=progress,
+    )
+    limit = None
+    if proven.is_cut:
+        limit = "memory has no room for more pairs of records"
+    elif proven.is_short:
+        limit = "the budget suffices for the nearest records only"
+    bound = rescale_squares(proven.bound, exponent) * weighing.unit
+    return ProvenLoss(bound, proven.interrupted, limit)
 
 
-def _sum_nearest_distances(records: Floats, k: int, jobs: int | None) -> float:
-    """Return the sum of squared distances of records to their k - 1 nearest others."""
-    if len(records) < MANY:
-        from aggopt.partition.neighbours import find_nearest
-
-        return float((find_nearest(records, k)[0] ** 2).sum())
-    from aggopt.core.parallel import ThreadPool
-    from aggopt.partition.neighbours import sum_nearest_distances
-
-    with ThreadPool(jobs) as threads:
-        return sum_nearest_distances(records, k, threads)
+def warn_of_limit(proven: ProvenLoss) -> None:
+    """Warn that a bound is low for want of budget or memory, if it is."""
+    if proven.limit is not None:
+        warnings.warn(
+            f"The bound is lower than it could be: {proven.limit}.",
+            stacklevel=find_caller_stacklevel(),
+        )

@@ -11,14 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.parallel import ThreadPool
 from aggopt.core.types import Floats, Labels
-from aggopt.partition import _unassigned_pool as unassigned
-from aggopt.partition.shared.scaling import (
-    find_exponent,
-    rescale_squares,
-    scale_to_unit,
-)
+from aggopt.partition.shared.scaling import scale_to_unit
 
 COPIES = 2  # records at one place in a list, at most
 
@@ -98,27 +92,6 @@ def _select_first(rows: Labels, count: int) -> Labels:
     )
 
 
-LEAVES = 256  # searched in one call
-
-
-def sum_nearest_distances(rows: Floats, k: int, threads: ThreadPool) -> float:
-    """Return the sum over rows of squared distances to the k nearest rows.
-
-    The rows are (n, d); each is its own nearest. The distances are exact.
-    """
-    from aggopt.partition import neighbours_kernels as kernels  # imports numba
-    from aggopt.partition._box_tree_kernels import build_tree
-
-    (tree,) = threads.map(build_tree, [unassigned.create_pool(rows)])
-
-    def add_up(start: int) -> float:
-        stop = min(start + LEAVES, len(tree.waiting))
-        return float(kernels.sum_nearest_in_leaves(tree, k, start, stop))
-
-    total = sum(threads.map(add_up, range(0, len(tree.waiting), LEAVES)))
-    return rescale_squares(total, find_exponent(rows))  # a pool is scaled by it
-
-
 EXACT = 5000  # places up to which the nearest are exact
 TREE = 14  # attributes up to which a tree is faster than comparing all
 PART = 500  # records between two checks of the clock, and of Ctrl-C
@@ -148,14 +121,6 @@ def find_neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Lab
     return places.of_records(_find_others(places.rows, min(count, m - 1), clock), count)
 
 
-def find_nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
-    """Return distances and numbers (n, count) of each record's nearest, with itself.
-
-    Exact, nearest first; each record is in its own list.
-    """
-    return _search_until(Z, count, None)
-
-
 def _find_others(Z: Floats, count: int, clock: Deadline | None) -> Labels:
     """Return the numbers of near other records, (n, count); for distinct records."""
     if len(Z) > EXACT:
@@ -183,17 +148,21 @@ def _search_forest(Z: Floats, count: int, clock: Deadline | None) -> Labels:
 def _search_until(
     Z: Floats, count: int, clock: Deadline | None
 ) -> tuple[Floats, Labels]:
-    """Return the result of `find_nearest` for the records reached within the time."""
+    """Return distances and numbers (n, count) of each record's nearest, with itself.
+
+    Exact, nearest first; each record is in its own list.  The records that are not
+    reached within the time are left out.
+    """
     parts = []
-    for part in iterate_nearest(Z, count):
+    for part in _iterate_nearest(Z, count):
         parts.append(part)
         if clock is not None and clock.over:
             break
     return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
 
 
-def iterate_nearest(Z: Floats, count: int) -> Iterator[tuple[Floats, Labels]]:
-    """Yield the result of `find_nearest`, for chunks of records."""
+def _iterate_nearest(Z: Floats, count: int) -> Iterator[tuple[Floats, Labels]]:
+    """Yield the nearest of each record, for chunks of records."""
     search: Search = _compare_all
     step = max(1, CHUNK // len(Z))
     if Z.shape[1] <= TREE:

@@ -3,10 +3,8 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined, inner
-from aggopt.core.kernels import FIRST, SECOND, STEP, copy_into, draw_share
+from aggopt.core.kernels import FIRST, SECOND, STEP, draw_share
 from aggopt.core.types import F32, U64, Bool, Floats, Labels
-from aggopt.partition._box_tree import Tree, create_workspace
-from aggopt.partition._box_tree_kernels import find_nearest_in_tree
 
 SAMPLE = 1024  # records that determine an axis, at most
 
@@ -220,23 +218,3 @@ def _is_listed(near: Labels, record: int) -> bool:
         if other == record:
             return True
     return False
-
-
-make_workspace = compiled(create_workspace)
-
-
-@compiled
-def sum_nearest_in_leaves(tree: Tree, k: int, start: int, stop: int) -> float:
-    """Return the sum of squared distances of records in leaves to their k nearest.
-
-    The records are those of leaves start to stop; each is its own nearest.
-    """
-    total = 0.0
-    nearest_others = make_workspace(k)
-    point = np.empty(tree.records.shape[1])
-    for leaf in range(start, stop):
-        for j in range(tree.waiting[leaf]):
-            copy_into(point, tree.records[leaf, :, j])
-            find_nearest_in_tree(tree, point, nearest_others)
-            total += nearest_others.best.sum()
-    return total

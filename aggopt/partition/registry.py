@@ -20,7 +20,7 @@ from aggopt.core.types import F64, Labels
 from aggopt.core.validation import check_group_size, check_groups
 from aggopt.encoding.encoded_table import Encoded
 from aggopt.errors import AggoptError, JobError, PrivacyError, require_known
-from aggopt.partition.shared.evidence import Evidence, certify_squares
+from aggopt.partition.shared.evidence import QUICK, Evidence, certify_squares
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import read_records, scale_records
 from aggopt.partition.shared.settings import TABLE_SETTINGS, Grouping, require_choice
@@ -127,7 +127,7 @@ class AttributeUse(StrEnum):
 class Bound(StrEnum):
     """Source of the bound of a certificate."""
 
-    NEIGHBOURS = "proof by nearest neighbours"
+    PAIRS = "proof by pairs of records"
     OWN = "the method's own proof"
     BOXES = "proof by boxes of values"
 
@@ -194,7 +194,7 @@ class Partitioner(Method):
     settings: type[MethodSection]
     guarantees: frozenset[str] = frozenset("k")
     takes_also: frozenset[str] = frozenset()
-    bound: Bound = Bound.NEIGHBOURS
+    bound: Bound = Bound.PAIRS
     objective: Objective = Objective.SQUARES
     certify_repaired: Callable[..., Partition] | None = None
     confides: ConfidentialUse = ConfidentialUse.NONE
@@ -219,6 +219,7 @@ class Partitioner(Method):
         )
 
 
+FILL = "fill"  # the policy on missing values that imputes them
 RESERVED_NAMES = {  # by jobs, and by other names of `aggopt.partition`
     *("recommended", "recommend", "Recommendation", "PARTITIONERS", "Partitioner"),
     *("Partition", "correlated_blocks", "in_blocks", "loss_bound"),
@@ -247,6 +248,26 @@ PARTITIONERS = Registry(
     plugin_kind="partitioners",
     adopt=_adopt_function,
 )
+
+
+def require_bound_used(section: Grouping, missing: str) -> None:
+    """Raise a JobError if a budget for a bound is set that nothing uses.
+
+    `missing` is the policy on missing values.
+    """
+    if section.bound == QUICK:
+        return
+    method = PARTITIONERS.get(section.method)
+    reason = None
+    if method is not None and method.bound is not Bound.PAIRS:
+        reason = f"{method.name} has {method.bound}"
+    elif missing == FILL:
+        reason = "groups by filled-in values have no bound"
+    if reason is not None:
+        raise JobError(
+            f"[partition] bound = {section.bound!r}, and {reason}.",
+            fix="leave bound out.",
+        )
 
 
 def list_initial_methods() -> tuple[str, ...]:

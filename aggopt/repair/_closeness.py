@@ -15,6 +15,7 @@ from aggopt.core.validation import check_groups, is_whole_number, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition.block_partition import call_with_progress
+from aggopt.partition.neighbour_bound import read_budget
 from aggopt.partition.shared.result import Partition
 from aggopt.privacy.closeness import suppress_constant_warnings
 from aggopt.privacy.models.t_closeness import Closeness
@@ -119,6 +120,7 @@ def closeness(
     seed: int = 0,
     bins: str = "distinct",
     proposals: int | None = None,
+    bound: str | float = "quick",
     progress: Progress | None = None,
 ) -> Partition:
     """Return t-close groups of k or more at little loss, and their certificate.
@@ -168,6 +170,8 @@ def closeness(
     proposals : int, optional
         Random swaps and moves that "sweep" and "swap" try while annealing: 10 000 per
         record in "sweep" and none in "swap" when omitted.
+    bound : "quick", "none" or seconds
+        Budget of the bound for any groups of k, as in `aggopt.partition.loss_bound`.
     progress : callable, optional
         Progress callback: called with the completed share, from 0.0 to 1.0.
 
@@ -216,6 +220,7 @@ def closeness(
     if named_solver is not None:
         require_limited(named_solver, time_limit)
     problem = create_problem(X, confidential, k, t, bins)
+    seconds = read_budget(bound, len(problem.Z), k)
     options = RepairOptions(
         named_solver, _read_proposals(proposals, method, len(problem.Z)), seed
     )
@@ -227,9 +232,9 @@ def closeness(
     clock = Deadline(limit, progress)
     found_groups = _run_method(method, problem, initial_labels, options, clock)
     result = select_not_worse(problem, initial_labels, found_groups)
-    bound = bound_loss(problem, clock.left)
+    proven = bound_loss(problem, clock.left, seconds)
     clock.report(1.0)
-    return certify_repair(problem, result, bound, clock)
+    return certify_repair(problem, result, proven, clock)
 
 
 def _run_method(
@@ -299,6 +304,12 @@ def repair_by_closeness(
             method=name,
             solver=settings.solver,
             time_limit=settings.time_limit,
+            bound=read_budget(
+                repair_input.budget.bound,
+                len(labels),
+                repair_input.k,
+                repair_input.budget.share,
+            ),
             progress=repair_input.progress,
         )
     proof = raise_bound(

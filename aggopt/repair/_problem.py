@@ -161,10 +161,16 @@ GRACE = 10.0  # seconds for the bound, which takes one or two, after the search
 ROUNDING = 1e-26  # loss for each entry of z-scores that counts as 0
 
 
-def bound_loss(problem: Problem, left: float = np.inf) -> float:
-    """Return a lower bound on the SSE of t-close groups of k records or more."""
+def bound_loss(
+    problem: Problem, left: float = np.inf, seconds: float | None = None
+) -> float:
+    """Return a lower bound on the SSE of t-close groups of k records or more.
+
+    `seconds` is the budget of the bound for any groups of k.
+    """
     return max(
-        free.compute_loss_bound(problem.Z, problem.k), bound_close_loss(problem, left)
+        free.compute_loss_bound(problem.Z, problem.k, seconds=seconds),
+        bound_close_loss(problem, left),
     )
 
 

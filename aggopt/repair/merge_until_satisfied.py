@@ -9,7 +9,8 @@ from aggopt.core.deadline import Progress
 from aggopt.core.record_weights import compute_plain_group_means, group_sse
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
-from aggopt.partition.neighbour_bound import compute_loss_bound
+from aggopt.partition.neighbour_bound import compute_loss_bound, read_budget
+from aggopt.partition.shared.evidence import Budget
 from aggopt.partition.shared.scaling import scale_with_weights
 from aggopt.privacy.distance import compute_starts
 from aggopt.privacy.models.t_closeness import Closeness
@@ -19,6 +20,7 @@ from aggopt.repair._problem import Problem, bound_close_loss, raise_bound
 from aggopt.solvers import Certificate, Status
 
 NEAR = 8
+QUICK = Budget()
 
 
 def merge_until_satisfied(
@@ -98,6 +100,7 @@ def certify_groups(
     by: str = "merging",
     weights: F64 | None = None,
     left: float = np.inf,
+    budget: Budget = QUICK,
 ) -> Certificate:
     """Return the certificate of labels (n,): OPTIMAL if the loss meets its bound.
 
@@ -106,7 +109,7 @@ def certify_groups(
     attribute by the ordered distance, and `start`, the partition's own bound for all
     groups of k (or None). violation: 0.0, decided exactly. With sampling weights (n,)
     squares are weighted, and closeness gives no bound. The bound of closeness may take
-    `left` seconds, and a few more.
+    `left` seconds, and a few more; `budget` is that of the bound for any groups of k.
     """
     scaled, weighing = scale_with_weights(X, "z", weights)
     Z = np.ascontiguousarray(scaled)
@@ -132,7 +135,13 @@ def certify_groups(
         by,
         seconds,
     )
-    free = compute_loss_bound(Z, k, weights=weights)
+    free = compute_loss_bound(
+        Z,
+        k,
+        weights=weights,
+        seconds=read_budget(budget.bound, len(Z), k, budget.share),
+        loss=certificate.objective,
+    )
     bounds = [
         start,
         free,

@@ -16,6 +16,7 @@ from aggopt.core.types import F64, Bool, Labels
 from aggopt.encoding.encoded_table import Encoded
 from aggopt.errors import PrivacyError
 from aggopt.partition.registry import require_labels
+from aggopt.partition.shared.evidence import Budget
 from aggopt.partition.shared.result import Partition
 from aggopt.privacy.model import OWN_MODELS, REQUIREMENTS
 from aggopt.privacy.requirement import Requirement, find_broken_groups
@@ -36,6 +37,8 @@ class RepairInput(NamedTuple):
         Progress callback: called with the completed share.
     weights : (n,)
         Sampling weights, above 0, for the squares; None without weights.
+    budget
+        Budget of the bound in the certificate.
     """
 
     X: F64 | Encoded
@@ -44,6 +47,7 @@ class RepairInput(NamedTuple):
     bound: float | None
     progress: Progress | None
     weights: F64 | None = None
+    budget: Budget = Budget()
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,7 @@ class OwnRepair(UserFunction):
             repair_input.bound,
             by=self.origin.name,
             weights=repair_input.weights,
+            budget=repair_input.budget,
         )
         return Partition(new_labels, proof)
 

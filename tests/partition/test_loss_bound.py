@@ -6,27 +6,35 @@ import numpy as np
 import pytest
 from refusals import refused
 
+from aggopt.algorithms.pair_bound import nearest
 from aggopt.core.record_weights import compute_sse
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
-from aggopt.partition import loss_bound, mdav, neighbour_bound
+from aggopt.partition import loss_bound, mdav
+from aggopt.partition.neighbour_bound import compute_loss_bound
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(300, 4)) + 4 * RNG.integers(0, 3, size=(300, 1))
 
 
-@pytest.fixture(params=[0, 10**9], ids=["own tree", "library tree"])
+@pytest.fixture(params=[0, 10**9], ids=["threads", "one thread"])
 def way(request, monkeypatch):
-    monkeypatch.setattr(neighbour_bound, "MANY", request.param)
+    monkeypatch.setattr(nearest, "MANY", request.param)
+    monkeypatch.setattr(nearest, "PORTION", 1e4)
+
+
+def bound_by_neighbours(rows, k, scale="none"):
+    return loss_bound(rows, k, scale=scale, bound="none")
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
-def test_it_is_the_sum_over_the_nearest(way, k):
+def test_without_a_budget_it_is_the_sum_over_the_nearest(way, k):
     rows = 9.0 * np.vstack([X, X[:5], X[:2]])  # with copies
     apart = ((rows[:, None] - rows) ** 2).sum(axis=2)
-    nearest = np.sort(apart)[:, :k].sum() / (2 * k)
-    bound = loss_bound(rows, k, scale="none")
-    assert bound == pytest.approx(nearest)
-    assert bound <= nearest
+    known = np.sort(apart)[:, :k].sum() / (2 * k)
+    bound = bound_by_neighbours(rows, k)
+    assert bound == pytest.approx(known)
+    assert bound <= known
+    assert bound <= loss_bound(rows, k, scale="none")
 
 
 @pytest.mark.parametrize("unit", [2.0**-600, 1.0, 2.0**500])
@@ -58,12 +66,13 @@ def test_one_group_is_its_own_bound(way):
     assert loss_bound(X[:6], 3) < compute_sse(X[:6], mdav(X[:6], 3))
 
 
-def test_neither_jobs_nor_the_way_change_it(monkeypatch):
-    usual = neighbour_bound.compute_loss_bound(X, 3)
-    monkeypatch.setattr(neighbour_bound, "MANY", 0)
-    bounds = [neighbour_bound.compute_loss_bound(X, 3, jobs=jobs) for jobs in (1, 2, 3)]
+def test_the_number_of_threads_does_not_change_it(monkeypatch):
+    usual = compute_loss_bound(X, 3)
+    monkeypatch.setattr(nearest, "MANY", 0)
+    monkeypatch.setattr(nearest, "PORTION", 1e4)
+    bounds = [compute_loss_bound(X, 3, jobs=jobs) for jobs in (1, 2, 3)]
     assert len(set(bounds)) == 1
-    assert usual == pytest.approx(bounds[0])
+    assert usual == pytest.approx(bounds[0], rel=1e-12)
 
 
 def test_wrong_arguments_say_what_to_do():

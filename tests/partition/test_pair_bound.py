@@ -1,15 +1,20 @@
 """The bound of the pair program: below every partition, and near the best."""
 
+import signal
 from fractions import Fraction
+from functools import partial
+from threading import Timer
 
 import closeness as oracle
 import numpy as np
 import pytest
 from partition.weighted import all_partitions
+from refusals import refused
 
+from aggopt.algorithms.pair_bound import nearest
 from aggopt.core.record_weights import compute_sse
 from aggopt.errors import JobError, TableError, UnknownNameError
-from aggopt.partition import local_search, loss_bound, mdav
+from aggopt.partition import in_blocks, local_search, loss_bound, mdav, optimal
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(240, 3)) + 4 * RNG.integers(0, 3, size=(240, 1))
@@ -131,9 +136,7 @@ def test_no_partition_into_close_groups_goes_below():
         t = float(rng.choice([0.1, 0.15, 0.2, 0.3]))
         Z, values = oracle.instance(seed, int(rng.integers(6, 9)), seed % 2 == 0)
         best = float(oracle.least(Z, values, k, Fraction(str(t))))
-        bound = loss_bound(
-            Z, k, scale="none", confidential=values, t=t, bound=0.1 if seed else 1e-9
-        )
+        bound = loss_bound(Z, k, scale="none", confidential=values, t=t, bound=0.1)
         assert bound <= best * (1 + 1e-12)
         shares.append(bound / best)
         free_shares.append(bound_in_units(Z, k, 0.1) / best)
@@ -166,7 +169,7 @@ def test_confidential_values_take_a_budget_and_no_weights():
     with pytest.raises(JobError, match="one without the other"):
         loss_bound(X, 3, t=0.1, bound=0.1)
     with pytest.raises(JobError, match="takes a budget, and no weights"):
-        loss_bound(X, 3, confidential=values, t=0.1)
+        loss_bound(X, 3, confidential=values, t=0.1, bound="none")
     with pytest.raises(JobError, match="takes a budget, and no weights"):
         loss_bound(X, 3, confidential=values, t=0.1, bound=0.1, weights=values + 1.0)
     with pytest.raises(JobError, match="not strictly between 0 and 1"):
@@ -181,11 +184,82 @@ def test_progress_rises_to_1_and_an_interrupt_leaves_a_bound():
     assert sorted(shares) == shares
     assert shares[-1] <= 1.0
 
-    def interrupt(share):
-        raise KeyboardInterrupt
 
-    part = loss_bound(X, 3, bound=0.2, progress=interrupt)
-    assert loss_bound(X, 3) < part <= loss_bound(X, 3, bound=0.2)
+def test_ctrl_c_in_any_phase_leaves_the_best_bound_so_far(monkeypatch):
+    monkeypatch.setattr(nearest, "PORTION", 4e3)  # several parts of a search
+
+    def bound_until(call):
+        calls = iter(range(call + 1))
+
+        def interrupt(share):
+            if next(calls) == call:
+                raise KeyboardInterrupt
+
+        return loss_bound(X, 3, bound=0.2, progress=interrupt)
+
+    bounds = [bound_until(call) for call in range(12)]
+    assert sorted(bounds) == bounds
+    neighbours = loss_bound(X, 3, bound="none")
+    assert 0 < bounds[0] < neighbours < bounds[-1] <= loss_bound(X, 3, bound=0.2)
+
+
+def test_a_signal_at_any_time_leaves_a_bound_or_is_raised():
+    whole = loss_bound(X, 3, bound=0.2)
+    for delay in (0.001, 0.01, 0.03, 0.1):
+        timer = Timer(delay, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        try:
+            assert 0 <= loss_bound(X, 3, bound=0.2) <= whole
+            timer.join()
+        except KeyboardInterrupt:
+            timer.join()
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 1e-5])
+def test_a_budget_for_the_nearest_records_only_is_reported(seconds):
+    with pytest.warns(UserWarning, match="suffices for the nearest records only"):
+        bound = loss_bound(X, 3, bound=seconds)
+    assert bound == loss_bound(X, 3, bound="none") == loss_bound(X, 3, bound=0)
+    with pytest.warns(UserWarning, match="suffices for the nearest records only"):
+        assert mdav(X, 3).with_bound(seconds).certificate.bound == bound
+
+
+def test_a_budget_beyond_all_progress_ends_by_itself():
+    rows = X[:40]
+    assert loss_bound(rows, 3, bound=1e9) >= loss_bound(rows, 3, bound=1.0)
+
+
+def test_weights_of_zero_are_refused():
+    with refused(TableError, "weights"):
+        loss_bound(X, 3, weights=np.arange(len(X)))
+
+
+def test_a_certificate_has_the_budget_that_it_is_given():
+    for method in (mdav, partial(local_search, effort="fast")):
+        gaps = [
+            method(X, 5).with_bound(bound).certificate.gap
+            for bound in ("none", 0.01, "quick", 1)
+        ]
+        assert sorted(gaps, reverse=True) == gaps
+        assert method(X, 5).certificate.gap == gaps[2]
+        assert gaps[3] < gaps[1] < gaps[0]
+    groups = mdav(X, 5)
+    assert groups.certificate.bound == loss_bound(X, 5)
+    with refused(JobError, "with_bound"):
+        groups.with_bound("none")
+    with refused(JobError, "with_bound"):
+        optimal(X[:12], 3).with_bound(1.0)
+    with refused(UnknownNameError, "'quic'"):
+        mdav(X, 5).with_bound("quic")
+
+
+def test_blocks_of_attributes_share_a_budget():
+    apart = in_blocks(X, 4, [[0], [1, 2]], method="mdav").with_bound(0.2)
+    alone = [
+        mdav(X[:, columns], 4).with_bound(0.1).certificate.bound
+        for columns in ([0], [1, 2])
+    ]
+    assert [each.bound for each in apart.certificates] == alone
 
 
 @pytest.mark.parametrize("bound", [-1, np.nan, np.inf, True, None, [1]])

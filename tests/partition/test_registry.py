@@ -30,7 +30,7 @@ RNG = np.random.default_rng(11)
 X = RNG.normal(size=(24, 3))
 WAGE = RNG.permutation(24).astype(float)
 ASKED = {"k": 3, "l": 2, "t": 0.3}
-COMMON = {"method", "attributes", "weights"}  # of jobs, whatever the method
+COMMON = {"method", "attributes", "weights", "bound"}  # of jobs, whatever the method
 
 
 def made(name):
@@ -60,7 +60,7 @@ def test_it_returns_a_partition_that_keeps_what_it_guarantees(name):
 def test_its_bound_is_what_it_says(name):
     certificate = made(name).certificate
     assert certificate.bound <= certificate.objective
-    if PARTITIONERS[name].bound is Bound.NEIGHBOURS:
+    if PARTITIONERS[name].bound is Bound.PAIRS:
         assert certificate.bound == pytest.approx(loss_bound(X, 3))
     elif PARTITIONERS[name].bound is Bound.OWN:
         assert certificate.gap <= 1e-6

@@ -55,13 +55,13 @@ OF_RECORDS = {
 @pytest.fixture
 def counted(monkeypatch):
     """Return a list that grows by one whenever the free bound is worked out."""
-    calls, real = [], evidence.compute_loss_bound
+    calls, real = [], evidence.prove_loss
 
     def least_loss(*given, **options):
         calls.append(1)
         return real(*given, **options)
 
-    monkeypatch.setattr(evidence, "compute_loss_bound", least_loss)
+    monkeypatch.setattr(evidence, "prove_loss", least_loss)
     return calls
 
 

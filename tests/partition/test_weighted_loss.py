@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from partition.weighted import all_partitions
 from refusals import refused
 
+from aggopt.algorithms.pair_bound import nearest as search
 from aggopt.core.record_weights import compute_sse, group_sse
 from aggopt.errors import TableError
-from aggopt.partition import loss_bound, neighbour_bound
+from aggopt.partition import loss_bound
 from aggopt.partition.shared.evidence import certify_squares
 from aggopt.partition.shared.scaling import Weighing, scale_records
 
@@ -65,14 +66,13 @@ def test_no_partition_goes_below_the_bound(seed, size):
     assert loss_bound(records, k, scale="none", weights=weights) <= best
 
 
-@pytest.mark.parametrize("nearest", [2, 39])
+@pytest.mark.parametrize("nearest", [4, 39])
 def test_beyond_some_records_the_bound_is_of_the_nearest_and_no_higher(
     nearest, monkeypatch
 ):
-    free = loss_bound(X, 2, weights=W**2)
-    monkeypatch.setattr(neighbour_bound, "EXACT", 0)
-    monkeypatch.setattr(neighbour_bound, "NEAREST", nearest)
-    few = loss_bound(X, 2, weights=W**2)
+    free = loss_bound(X, 2, weights=W**2, bound="none")
+    monkeypatch.setattr(search, "CANDIDATES", nearest)
+    few = loss_bound(X, 2, weights=W**2, bound="none")
     assert 0.5 * free < few <= free * (1 + 1e-12)
     assert (few == pytest.approx(free)) == (nearest == 39)
 
@@ -89,8 +89,9 @@ def test_the_bound_is_the_least_ratio_over_others_of_each_record():
                 own = weights[others]
                 ratios.append(own @ apart[i, others] / (weights[i] + own.sum()))
         total += weights[i] * min(ratios) / 2
-    bound = loss_bound(records, 3, scale="none", weights=weights)
+    bound = loss_bound(records, 3, scale="none", weights=weights, bound="none")
     assert bound == pytest.approx(total)
+    assert bound <= loss_bound(records, 3, scale="none", weights=weights)
 
 
 def test_one_group_is_its_own_bound():

@@ -185,7 +185,8 @@ def published_loss(
         attribute.weight * _sum_distances(attribute, categories)
         for attribute, categories in pairs
     )
-    bound = min(compute_loss_bound(_scale_coordinates(encoded, k), k), total)
+    coordinates = _scale_coordinates(encoded, k)
+    bound = min(compute_loss_bound(coordinates, k, seconds=0.0), total)
     status = Status.OPTIMAL if is_gap_closed(total, bound) else Status.HEURISTIC
     return Certificate(status, total, bound, 0.0, "neighbour bound", clock.spent)
 

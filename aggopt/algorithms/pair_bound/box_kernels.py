@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined, inner
-from aggopt.core.kernels import copy_into
+from aggopt.core.compiled import compiled, inlined
 from aggopt.core.types import I32
 from aggopt.core.validation import Floats, Labels
 
@@ -51,93 +50,60 @@ def build_boxes(records: Floats) -> tuple[Labels, Boxes]:
     """Return the order of the leaves (n,), and the tree of records (n, d)."""
     n, d = records.shape
     leaves = -(-n // LEAF)
-    nodes = 2 * leaves - 1
-    order = np.arange(n)
-    begin, end, child = (np.zeros(nodes, np.intp) for _ in range(3))
-    split_records(np.ascontiguousarray(records), order, begin, end, child)
+    order, begin, end, child = _split_records(records)
+    ordered = np.ascontiguousarray(records[order])
+    padded = np.full((leaves * LEAF, d), OUTSIDE)
+    padded[:n] = ordered
+    blocks = padded.reshape(leaves, LEAF, d).transpose(0, 2, 1)
+    node = np.empty(leaves, np.intp)
+    is_leaf = child < 0
+    node[begin[is_leaf]] = np.flatnonzero(is_leaf)
+    low = _reduce_nodes(np.minimum, ordered, begin, end)
+    high = _reduce_nodes(np.maximum, ordered, begin, end)
     boxes = Boxes(
-        np.ascontiguousarray(records[order]),
-        np.full((leaves, d, LEAF), OUTSIDE),
-        begin,
-        end,
-        child,
-        np.empty((nodes, d)),
-        np.empty((nodes, d)),
-        np.empty(leaves, np.intp),
+        ordered, np.ascontiguousarray(blocks), begin, end, child, low, high, node
     )
-    fill_boxes(boxes)
     return order, boxes
 
 
-@compiled
-def split_records(
-    records: Floats, order: Labels, begin: Labels, end: Labels, child: Labels
-) -> None:
-    """Sort `order` into leaves: each node is halved across its widest attribute."""
-    n = len(order)
-    begin[0] = 0
-    end[0] = (n + LEAF - 1) // LEAF
-    size = 1
-    node = 0
-    while node < size:  # children follow their parents
-        a = begin[node]
-        b = end[node]
-        child[node] = -1
-        if b - a > 1:
-            middle = (a + b) // 2
-            _halve(records, order[a * LEAF : min(b * LEAF, n)], (middle - a) * LEAF)
-            child[node] = size
-            begin[size] = a
-            end[size] = middle
-            begin[size + 1] = middle
-            end[size + 1] = b
-            size += 2
-        node += 1
+def _split_records(records: Floats) -> tuple[Labels, Labels, Labels, Labels]:
+    """Return records sorted into leaves, and the beginning, end and child of nodes.
+
+    Each node is halved across its widest attribute; children follow their parents.
+    """
+    n = len(records)
+    leaves = -(-n // LEAF)
+    order = np.arange(n)
+    begin, end = [0], [leaves]
+    child = np.full(2 * leaves - 1, -1)
+    for node in range(2 * leaves - 1):
+        a, b = begin[node], end[node]
+        if b - a == 1:
+            continue
+        part = order[a * LEAF : b * LEAF]
+        rows = records[part]
+        widest = int(np.ptp(rows, axis=0).argmax())
+        part[:] = part[rows[:, widest].argsort(kind="stable")]
+        middle = (a + b) // 2
+        child[node] = len(begin)
+        begin += [a, middle]
+        end += [middle, b]
+    return order, np.array(begin), np.array(end), child
 
 
-@inner
-def _halve(records: Floats, part: Labels, middle: int) -> None:
-    """Move the `middle` records that are lowest in the widest attribute forward."""
-    widest = 0
-    width = -1.0
-    for t in range(records.shape[1]):
-        low = high = records[part[0], t]
-        for i in part:
-            low = min(low, records[i, t])
-            high = max(high, records[i, t])
-        if high - low > width:
-            width = high - low
-            widest = t
-    if width > 0.0:
-        values = np.empty(len(part))
-        for e in range(len(part)):
-            values[e] = records[part[e], widest]
-        copy_into(part, part[np.argpartition(values, middle)])
+def _reduce_nodes(
+    reduce: np.ufunc, values: Floats, begin: Labels, end: Labels
+) -> Floats:
+    """Return the least or greatest values (n, ...) of each node's records."""
+    of_leaf = reduce.reduceat(values, np.arange(0, len(values), LEAF), axis=0)
+    room = np.concatenate([of_leaf, of_leaf[-1:]])  # as the last node ends there
+    parts = reduce.reduceat(room, np.stack([begin, end], axis=1).ravel(), axis=0)
+    return np.ascontiguousarray(parts[::2])
 
 
-@compiled
-def fill_boxes(boxes: Boxes) -> None:
-    """Compute the blocks of the leaves and the sides of all boxes."""
-    n, d = boxes.records.shape
-    for node in range(len(boxes.begin) - 1, -1, -1):
-        child = boxes.child[node]
-        if child < 0:
-            leaf = boxes.begin[node]
-            boxes.node[leaf] = node
-            boxes.low[node] = np.inf
-            boxes.high[node] = -np.inf
-            for i in range(leaf * LEAF, min((leaf + 1) * LEAF, n)):
-                for t in range(d):
-                    value = boxes.records[i, t]
-                    boxes.blocks[leaf, t, i - leaf * LEAF] = value
-                    boxes.low[node, t] = min(boxes.low[node, t], value)
-                    boxes.high[node, t] = max(boxes.high[node, t], value)
-        else:
-            for t in range(d):
-                boxes.low[node, t] = min(boxes.low[child, t], boxes.low[child + 1, t])
-                boxes.high[node, t] = max(
-                    boxes.high[child, t], boxes.high[child + 1, t]
-                )
+def find_tops(boxes: Boxes, values: Floats) -> Floats:
+    """Return the greatest value (n,) of a record in each node."""
+    return _reduce_nodes(np.maximum, values, boxes.begin, boxes.end)
 
 
 @inlined
@@ -191,12 +157,15 @@ def _measure_distance(boxes: Boxes, i: int, node: int) -> float:
 def find_nearest(
     boxes: Boxes, start: int, stop: int, near: I32, distances: Floats
 ) -> int:
-    """Fill in the nearest others (n, c) of the records of some leaves, nearest first.
+    """Fill in the nearest others (q, c) of the records of some leaves, nearest first.
 
+    `distances` are infinite before.
     Return how many leaves were compared.  Of others at one distance, those in leaves
     that are compared first are listed.
     """
-    n, count = near.shape
+    n = len(boxes.records)
+    count = near.shape[1]
+    origin = start * LEAF
     waiting = np.empty(DEEP, np.int64)
     gaps = np.empty(DEEP)
     block = np.empty(LEAF)
@@ -204,8 +173,6 @@ def find_nearest(
     for leaf in range(start, stop):
         first = leaf * LEAF
         last = min(first + LEAF, n)
-        distances[first:last] = np.inf
-        near[first:last] = -1
         own_node = boxes.node[leaf]
         reach = np.inf
         waiting[0] = 0
@@ -221,11 +188,17 @@ def find_nearest(
                 compared += 1
                 reach = 0.0
                 for i in range(first, last):
-                    worst = distances[i, count - 1]
+                    worst = distances[i - origin, count - 1]
                     if _measure_distance(boxes, i, node) * (1.0 - WIDER) < worst:
                         _measure_block(boxes, i, boxes.begin[node], block)
-                        _insert(boxes.begin[node] * LEAF, i, block, near, distances)
-                    reach = max(reach, distances[i, count - 1])
+                        _insert(
+                            boxes.begin[node] * LEAF,
+                            i,
+                            block,
+                            near[i - origin],
+                            distances[i - origin],
+                        )
+                    reach = max(reach, distances[i - origin, count - 1])
                 continue
             left = _measure_gap(boxes, own_node, child)
             right = _measure_gap(boxes, own_node, child + 1)
@@ -247,18 +220,18 @@ def find_nearest(
 
 @inlined
 def _insert(first: int, i: int, block: Floats, near: I32, distances: Floats) -> None:
-    """Insert the records of a leaf into the list of record i."""
-    last = near.shape[1] - 1
+    """Insert the records of a leaf into the list (c,) of record i."""
+    last = len(near) - 1
     for j in range(LEAF):
         gap = block[j]
-        if gap < distances[i, last] and first + j != i:
+        if gap < distances[last] and first + j != i:
             at = last
-            while at > 0 and distances[i, at - 1] > gap:
-                distances[i, at] = distances[i, at - 1]
-                near[i, at] = near[i, at - 1]
+            while at > 0 and distances[at - 1] > gap:
+                distances[at] = distances[at - 1]
+                near[at] = near[at - 1]
                 at -= 1
-            distances[i, at] = gap
-            near[i, at] = first + j
+            distances[at] = gap
+            near[at] = first + j
 
 
 class Reaches(NamedTuple):
@@ -280,19 +253,6 @@ def _reach(one: Reaches, i: int, other: Reaches, j: int) -> float:
     """Return how near a pair must be, of records or nodes, and what rounding takes."""
     reach = one.y[i] + other.y[j] + one.p[i] * other.q[j] + other.p[j] * one.q[i]
     return float(reach * (1.0 + WIDER))
-
-
-@compiled
-def raise_tops(boxes: Boxes, values: Floats, tops: Floats) -> None:
-    """Set tops (nodes,) to the greatest value (n,) of a record in each node."""
-    n = len(values)
-    for node in range(len(tops) - 1, -1, -1):
-        child = boxes.child[node]
-        if child >= 0:
-            tops[node] = max(tops[child], tops[child + 1])
-        else:
-            leaf = boxes.begin[node]
-            tops[node] = values[leaf * LEAF : min((leaf + 1) * LEAF, n)].max()
 
 
 @compiled

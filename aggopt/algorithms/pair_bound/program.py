@@ -4,7 +4,7 @@ A round takes primal-dual steps, proves a bound over all pairs from the multipli
 lists the pairs and the cuts that it lacks.  The model is `aggopt.models.pair_bound`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, log2
 
@@ -16,26 +16,26 @@ from aggopt.algorithms.pair_bound import row_kernels as rows
 from aggopt.algorithms.pair_bound import separation_kernels as separation
 from aggopt.algorithms.pair_bound import step_kernels as steps
 from aggopt.algorithms.pair_bound.cut_pool import CutPool
+from aggopt.algorithms.pair_bound.nearest import (
+    NEIGHBOUR_ROUNDING,
+    PORTION,
+    Nearest,
+    iterate_leaves,
+    measure_work,
+    search_nearest,
+)
 from aggopt.algorithms.pair_bound.requirements import PairRequirement
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats, Labels
 
-LISTED = (
-    20  # nearest others in a list, of up to MANY records; k + MORE if these are more
-)
-MANY = 5000
-MORE = 5
 # A multiplier of a degree is at most LIMIT times what the last of the list would allow
 # it alone.  So copies of a record, thousands perhaps, do not pay for all their pairs.
 LIMIT = 4.0
 LOCAL = (1e-3, 1e15)  # range of the scales of records: one may be far from all others
 LOCAL_WEIGHTS, PLAIN_WEIGHTS = (0.05, 20.0), (1e-3, 1e3)  # ranges of omega
-PORTION = 2e7  # entries between two moments at which Ctrl-C is raised
-VECTOR = 8  # distances that are computed in the time of one entry
 ROUND = 5e5  # entries that are visited in the time which a round takes besides
 STILL = 1e-20  # square of a movement that is none
 FIRST_VIOLATION = 0.02  # of cuts that enter; halved when none is left
-NEIGHBOUR_ROUNDING = 1e-12  # share of the neighbour bound that rounding may have added
 SIZE_ROUNDING = 1e-12  # share that sums of weights may be off by
 LEAST_POWER = -960  # of the scale: its inverse does not overflow
 
@@ -70,12 +70,9 @@ class PairProgram:
     masses : (n,)
         Weights of the records, of mean 1; 1 without weights.
     neighbour_bound
-        The neighbour bound, which is below the value of the start; 0 with weights.
+        The neighbour bound, which is below the value of the start without weights.
     loses
         Whether any partition loses: not if each record has k - 1 copies.
-    is_listed
-        Whether lists of nearest records took no more work than `budget`; otherwise
-        there is no program, and its bound is 0.
     bound
         Largest bound proven so far, in the unit of the squares of the records.
     work
@@ -93,36 +90,29 @@ class PairProgram:
         effort: RoundEffort,
         weights: Floats | None = None,
         promises: Sequence[PairRequirement] = (),
-        budget: float = inf,
+        nearest: Nearest | None = None,
     ) -> None:
         n = len(records)
         self.n = n
         self.k = k
         self.effort = effort
-        self.work = 0.0
         self.is_fixed = False
-        self.order, self.boxes = boxes.build_boxes(records)
+        nearest = nearest or search_nearest(records, k, weights=weights)
+        self.order, self.boxes = nearest.order, nearest.boxes
+        self.work = nearest.work
         self.records = self.boxes.records
         self.masses = np.ones(n) if weights is None else weights[self.order]
-        count = k + MORE if weights is None else 2 * k + MORE
-        count = min(max(LISTED if n <= MANY else 0, count), n - 1)
-        self.neighbour_bound = self.bound = 0.0
-        near, distances = np.empty((n, count), np.int32), np.empty((n, count))
-        self.is_listed = self._find_nearest(near, distances, budget)
-        if not self.is_listed:
-            return
-        nearest = distances[:, k - 2]
-        if weights is None:
-            self.neighbour_bound = float(distances[:, : k - 1].sum()) / (2 * k)
-        self.bound = self.neighbour_bound * (1 - NEIGHBOUR_ROUNDING)
-        self.loses = bool(nearest.any() or promises)
+        self.neighbour_bound = nearest.bound
+        self.bound = nearest.bound * (1 - NEIGHBOUR_ROUNDING)
+        last = nearest.distances[:, k - 2]
+        self.loses = bool(last.any() or promises)
         self.promises = [promise.reorder(self.order) for promise in promises]
         self._bound_sizes(is_weighted=weights is not None)
-        self._set_scales(nearest)
-        self.y = 0.5 * nearest * self.unit * self.masses
-        self.limits = 0.5 * LIMIT * distances[:, -1] * self.unit * self.masses
+        self._set_scales(last)
+        self.y = 0.5 * last * self.unit * self.masses
+        self.limits = 0.5 * LIMIT * nearest.distances[:, -1] * self.unit * self.masses
         self.x = self.high.copy()
-        self._list_start(near)
+        self._list_start(nearest.near)
         counted = 0 if weights is None else n
         classes = np.zeros((len(self.promises), n), np.int32)
         for number, promise in enumerate(self.promises):
@@ -175,28 +165,6 @@ class PairProgram:
         one, other = one[one != other], other[one != other]
         return _sort_keys(np.minimum(one, other) * self.n + np.maximum(one, other))
 
-    def _find_nearest(self, near: I32, distances: Floats, budget: float) -> bool:
-        """Fill in the nearest records; False if it would take more than a budget."""
-        leaves = len(self.boxes.node)
-        for start, stop in self._iterate_leaves():
-            compared = boxes.find_nearest(self.boxes, start, stop, near, distances)
-            self.work += self._measure_work(compared)
-            if self.work * leaves / stop > budget:
-                return False
-        return True
-
-    def _measure_work(self, compared: int) -> float:
-        """Return the work of comparing so many pairs of leaves."""
-        entries: int = compared * boxes.LEAF**2 * self.records.shape[1]
-        return entries / VECTOR
-
-    def _iterate_leaves(self) -> Iterator[tuple[int, int]]:
-        """Yield ranges of leaves that take a moment each."""
-        leaves = len(self.boxes.node)
-        step = max(1, int(PORTION / (self.n * self.records.shape[1])))
-        for start in range(0, leaves, step):
-            yield start, min(start + step, leaves)
-
     def build(self) -> None:
         """List the entries of all rows in the listed pairs."""
         self.pairs = rows.link_pairs(self.keys, self.n)
@@ -235,6 +203,7 @@ class PairProgram:
             self.limits,
             self.masses,
         )
+        self.columns = steps.read_columns(self.matrix)
         self.work += 10 * size
 
     def _count_entries(self, cuts: rows.Cuts) -> int:
@@ -257,7 +226,7 @@ class PairProgram:
         row_scales = self.scales[self.pool.apexes]
         at = steps.Iterate(self.w, self.x, self.y, self.pool.multipliers)
         lengths = steps.Lengths(*(np.empty(len(values)) for values in at))
-        steps.set_lengths(self.matrix, self.scales, row_scales, lengths)
+        steps.set_lengths(self.matrix, self.columns, self.scales, row_scales, lengths)
         best = -inf
         best_y, best_cuts = at.y.copy(), at.cuts.copy()
         for _ in range(effort.restarts):
@@ -265,8 +234,8 @@ class PairProgram:
             sums = steps.Iterate(*(np.zeros(len(values)) for values in at))
             self._take_steps(lengths, at, sums, effort.length)
             means = [values / effort.length for values in sums]
-            value = steps.evaluate_multipliers(self.matrix, at.y, at.cuts)
-            mean_value = steps.evaluate_multipliers(self.matrix, means[2], means[3])
+            value = self._evaluate(at.y, at.cuts)
+            mean_value = self._evaluate(means[2], means[3])
             self.work += 2 * self.step_work
             if mean_value >= value:
                 value = mean_value
@@ -279,6 +248,10 @@ class PairProgram:
         self.y = best_y
         self.pool.set_multipliers(best_cuts)
         self.listed_value = best * self.scale
+
+    def _evaluate(self, y: Floats, cuts: Floats) -> float:
+        """Return the bound of multipliers if only the listed pairs count."""
+        return steps.evaluate_multipliers(self.matrix, self.columns, y, cuts)
 
     def _take_steps(
         self, lengths: steps.Lengths, at: steps.Iterate, sums: steps.Iterate, count: int
@@ -309,12 +282,10 @@ class PairProgram:
         certificate.add_listed(self.matrix, self.y, cut_multipliers, attributes, sums)
         charges = self._make_charges()
         reaches = self._measure_reaches(charges)
-        tops = boxes.Reaches(*(np.empty(len(self.boxes.begin)) for _ in reaches))
-        for values, top in zip(reaches, tops, strict=True):
-            boxes.raise_tops(self.boxes, values, top)
+        tops = boxes.Reaches(*(boxes.find_tops(self.boxes, v) for v in reaches))
         terms = len(self.keys) + 2 * self.n + len(cut_multipliers)
         missing: list[I64] = []
-        for start, stop in self._iterate_leaves():
+        for start, stop in iterate_leaves(self.boxes):
             first, second = self._find_pairs(reaches, tops, start, stop)
             listed = np.empty(len(first), np.int32)
             rows.mark_listed(self.pairs, first, second, listed)
@@ -398,7 +369,7 @@ class PairProgram:
             boxes.find_pairs_in_range(
                 self.boxes, reaches, tops, start, stop, first, second, counts
             )
-            self.work += self._measure_work(int(counts[1]))
+            self.work += measure_work(self.boxes, int(counts[1]))
             if counts[0] <= room:
                 return first[: counts[0]], second[: counts[0]]
             room = int(counts[0])

@@ -203,7 +203,9 @@ def list_entries(
         size = _add(columns, entries, size, find_pair(pairs, j, l), 1.0)
         row += 1
         row_start[row] = size
-    side = np.full(n, UNKNOWN, np.int32)
+    side = np.empty(n, np.int32)
+    for i in range(n):
+        side[i] = UNKNOWN
     for c in range(len(cuts.ends)):
         size = _list_common(records, pairs, cuts, k, c, side, columns, entries, size)
         row += 1

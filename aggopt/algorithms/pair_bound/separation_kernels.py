@@ -41,7 +41,8 @@ def separate_triangles(
     for i in range(n):
         for e in range(start[i], start[i + 1]):
             to_apex[other[e]] = weights[support.number[e]]
-        worst[:] = least
+        for at in range(room):
+            worst[at] = least
         count = 0
         for e in range(start[i], start[i + 1]):
             j = other[e]

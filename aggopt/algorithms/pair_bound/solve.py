@@ -4,7 +4,7 @@ A budget in seconds is converted into work, entries and distances that are visit
 the rate of a usual processor.  So a certificate is the same under any load.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from aggopt.algorithms.pair_bound.cut_pool import CutPool
+from aggopt.algorithms.pair_bound.nearest import NEIGHBOUR_ROUNDING, search_nearest
 from aggopt.algorithms.pair_bound.program import PairProgram, RoundEffort
 from aggopt.algorithms.pair_bound.requirements import PairRequirement
 from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF, SECOND, Cuts
 from aggopt.core.deadline import Deadline
+from aggopt.core.parallel import ignore_progress
 from aggopt.core.validation import Floats
 from aggopt.models import pair_bound as model
 from aggopt.solvers.certificate import Answer, Status, is_gap_closed
@@ -44,12 +46,18 @@ class PairBound:
         Number of rounds; 0 if the bound is the neighbour bound.
     interrupted
         Whether Ctrl-C ended the search.
+    is_cut
+        Whether memory has room for fewer pairs than usual.
+    is_short
+        Whether the budget suffices for the neighbour bound only.
     """
 
     bound: float
     neighbour_bound: float
     rounds: int
     interrupted: bool = False
+    is_cut: bool = False
+    is_short: bool = False
 
 
 def bound_partitions(
@@ -60,7 +68,9 @@ def bound_partitions(
     weights: Floats | None = None,
     requirements: Sequence[PairRequirement] = (),
     loss: float = inf,
-    progress: Callable[[float], None] | None = None,
+    jobs: int | None = None,
+    memory: int | None = None,
+    progress: Callable[[float], None] = ignore_progress,
 ) -> PairBound:
     """Return a bound on the loss of every partition into groups of k or more.
 
@@ -72,65 +82,90 @@ def bound_partitions(
         Least size of a group, 2 or more.
     seconds
         Budget, in seconds of a usual processor.  It ends a search after a number of
-        steps that depends on the records only.
+        steps that depends on the records only.  The neighbour bound is computed
+        whatever the budget.
     weights : (n,)
-        Sampling weights, of mean 1.  The neighbour bound is then 0, as it is not
-        computed here.
+        Sampling weights, of mean 1.
     requirements
         Requirements that all groups satisfy; then k is the least size that they allow.
     loss
         Loss of a known partition: a bound that reaches it ends the search.
+    jobs
+        Number of threads for the nearest records of a large table.
+    memory
+        Bytes for pairs and cuts, beyond which lists of pairs are cut; the free memory
+        when omitted.
     progress
         Receives the share of the budget that is spent.
 
     Returns
     -------
     PairBound
-        The largest bound proven; 0 if the budget does not suffice to find the nearest
-        records.  Ctrl-C ends the search, and the bound so far counts; it is raised if
-        there is none yet.
+        The largest bound proven.  Ctrl-C ends the search, as a lack of memory does, and
+        the bound so far counts.
     """
     budget = seconds * RATE
-    program = PairProgram(
+    nearest = search_nearest(
         records,
         k,
-        effort=RoundEffort(),
         weights=weights,
-        promises=requirements,
         budget=budget,
+        memory=memory,
+        jobs=jobs,
+        progress=progress,
     )
-    if not program.is_listed:
-        return PairBound(0.0, 0.0, 0)
-    start = program.neighbour_bound
-    history = [program.bound]
-    interrupted = False
-    last = 0
-    latest = 0.0  # work of the latest round; half of it may exceed the budget
+    start = nearest.bound * (1 - NEIGHBOUR_ROUNDING)
+    found = PairBound(start, nearest.bound, 0, nearest.interrupted, nearest.is_cut)
+    if nearest.interrupted or start >= loss * (1 - MET):
+        return found
+    if not nearest.is_listed or nearest.work >= budget:
+        return replace(found, is_short=budget > 0 and not nearest.is_cut)
+    history = [start]
     try:
-        if program.loses and program.work < budget:
-            program = _take_first_round(program)
-            history.append(program.bound)
-        while program.loses and program.work + latest / 2 < budget:
-            if program.bound >= loss * (1 - MET):
-                break
-            if _is_calm(history[last:]):
-                if program.effort.length > LONG:
+        program = PairProgram(
+            records,
+            k,
+            effort=RoundEffort(),
+            weights=weights,
+            promises=requirements,
+            nearest=nearest,
+        )
+        if program.loses:
+            for bound in _iterate_rounds(program, budget, progress):
+                history.append(bound)
+                if bound >= loss * (1 - MET):
                     break
-                length = 2 * program.effort.length
-                program.effort = replace(program.effort, length=length)
-                last = len(history)
-            before = program.work
-            program.separate()
-            program.list_missing()
-            program.improve()
-            program.certify()
-            latest = program.work - before
-            history.append(program.bound)
-            if progress is not None:
-                progress(min(1.0, program.work / budget))
     except KeyboardInterrupt:
-        interrupted = True
-    return PairBound(program.bound, start, len(history) - 1, interrupted)
+        found = replace(found, interrupted=True)
+    except MemoryError:
+        found = replace(found, is_cut=True)
+    return replace(found, bound=history[-1], rounds=len(history) - 1)
+
+
+def _iterate_rounds(
+    program: PairProgram, budget: float, progress: Callable[[float], None]
+) -> Iterator[float]:
+    """Yield the bound after each round, until the budget or all progress ends."""
+    program = _take_first_round(program)
+    history = [program.bound]
+    yield program.bound
+    latest = 0.0  # work of the latest round; half of it may exceed the budget
+    while program.work + latest / 2 < budget:
+        if _is_calm(history):
+            if program.effort.length > LONG:
+                return
+            length = 2 * program.effort.length
+            program.effort = replace(program.effort, length=length)
+            history = history[-1:]
+        before = program.work
+        program.separate()
+        program.list_missing()
+        program.improve()
+        program.certify()
+        latest = program.work - before
+        history.append(program.bound)
+        yield program.bound
+        progress(min(1.0, program.work / budget))
 
 
 def _is_calm(history: list[float]) -> bool:

@@ -4,11 +4,11 @@ Chambolle and Pock, Journal of Mathematical Imaging and Vision 40, 2011, with di
 steps and restarts from averages, as in Applegate et al., NeurIPS 2021.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import compiled
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 
@@ -66,37 +66,32 @@ class Iterate(NamedTuple):
     cuts: Floats
 
 
-@compiled
 def set_lengths(
-    matrix: Matrix, scales: Floats, row_scales: Floats, to: Lengths
+    matrix: Matrix, columns: Any, scales: Floats, row_scales: Floats, to: Lengths
 ) -> None:
-    """Set the lengths of steps: inverse sums of the entries, by scales of the rows."""
+    """Set the lengths of steps: inverse sums of the entries, by scales of the rows.
+
+    `columns` are those of `read_columns`.
+    """
     n = len(matrix.low)
     m = len(matrix.first)
-    masses = matrix.masses
-    to.y[:] = masses
-    to.cuts[:] = 0.0
-    for p in range(m):
-        i = matrix.first[p]
-        j = matrix.second[p]
-        to.y[i] += masses[j]
-        to.y[j] += masses[i]
-        total = scales[i] * masses[j] + scales[j] * masses[i]
-        for e in range(matrix.start[p], matrix.start[p + 1]):
-            size = abs(matrix.entries[e])
-            total += size * row_scales[matrix.rows[e]]
-            to.cuts[matrix.rows[e]] += size
-        to.w[p] = 1.0 / total
-    for i in range(n):
-        total = scales[i] * masses[i]
-        for e in range(matrix.start[m + i], matrix.start[m + i + 1]):
-            size = abs(matrix.entries[e])
-            total += size * row_scales[matrix.rows[e]]
-            to.cuts[matrix.rows[e]] += size
-        to.x[i] = 1.0 / total
-        to.y[i] = scales[i] / to.y[i]
-    for r in range(len(to.cuts)):
-        to.cuts[r] = row_scales[r] / max(to.cuts[r], 1e-9)
+    masses, first, second = matrix.masses, matrix.first, matrix.second
+    size = abs(columns)
+    totals = size @ row_scales
+    totals[:m] += scales[first] * masses[second] + scales[second] * masses[first]
+    totals[m:] += scales * masses
+    to.w[:], to.x[:] = 1.0 / totals[:m], 1.0 / totals[m:]
+    degrees = masses + np.bincount(first, masses[second], n)
+    to.y[:] = scales / (degrees + np.bincount(second, masses[first], n))
+    to.cuts[:] = row_scales / np.maximum(size.sum(axis=0), 1e-9)
+
+
+def read_columns(matrix: Matrix) -> Any:
+    """Return the entries as a sparse matrix: a row for each pair and record."""
+    from scipy.sparse import csr_array
+
+    shape = len(matrix.start) - 1, len(matrix.sides)
+    return csr_array((matrix.entries, matrix.rows, matrix.start), shape=shape)
 
 
 @compiled
@@ -158,32 +153,20 @@ def take_steps(
             sums.cuts[r] += at.cuts[r]
 
 
-@compiled
-def evaluate_multipliers(matrix: Matrix, y: Floats, cuts: Floats) -> float:
-    """Return the bound that multipliers give if only the listed pairs count."""
-    n = len(matrix.low)
+def evaluate_multipliers(
+    matrix: Matrix, columns: Any, y: Floats, cuts: Floats
+) -> float:
+    """Return the bound that multipliers give if only the listed pairs count.
+
+    `columns` are those of `read_columns`.
+    """
     m = len(matrix.first)
-    total = 0.0
-    for i in range(n):
-        total += matrix.k * y[i]
-    for r in range(len(cuts)):
-        total += matrix.sides[r] * cuts[r]
-    for p in range(m):
-        i = matrix.first[p]
-        j = matrix.second[p]
-        reduced = matrix.costs[p] - _sum_cuts(matrix, cuts, p)
-        reduced -= matrix.masses[j] * y[i] + matrix.masses[i] * y[j]
-        total += min(reduced, 0.0) * min(matrix.high[i], matrix.high[j])
-    for i in range(n):
-        reduced = -matrix.masses[i] * y[i] - _sum_cuts(matrix, cuts, m + i)
-        total += min(reduced * matrix.low[i], reduced * matrix.high[i])
-    return total
-
-
-@inlined
-def _sum_cuts(matrix: Matrix, cuts: Floats, column: int) -> float:
-    """Return what the cuts take off the cost of a column."""
-    total = 0.0
-    for e in range(matrix.start[column], matrix.start[column + 1]):
-        total += matrix.entries[e] * cuts[matrix.rows[e]]
-    return total
+    first, second, high = matrix.first, matrix.second, matrix.high
+    taken = columns @ cuts
+    degrees = matrix.masses[second] * y[first] + matrix.masses[first] * y[second]
+    of_pairs = np.minimum(matrix.costs - taken[:m] - degrees, 0.0)
+    of_records = -matrix.masses * y - taken[m:]
+    total = matrix.k * y.sum() + matrix.sides @ cuts
+    total += of_pairs @ np.minimum(high[first], high[second])
+    total += np.minimum(of_records * matrix.low, of_records * high).sum()
+    return float(total)

@@ -7,6 +7,7 @@ from aggopt.aggregate.distance_requests import ByAttribute
 from aggopt.aggregate.shift_settings import DECIDES, INSISTS
 from aggopt.errors import JobError
 from aggopt.job import Job, Mean, P3m, Recommended, Repairing, Risk
+from aggopt.partition.shared.evidence import QUICK
 from aggopt.partition.shared.settings import TOGETHER
 from aggopt.pipeline.prepare.defaults import (
     describe_requirement,
@@ -133,6 +134,8 @@ def _iter_unsupported_partition(job: Job) -> Iterator[tuple[str, str]]:
         yield "[partition] time_limit is given", 'choose an effort, "fast" or "best"'
     if partition.attributes != TOGETHER or partition.weights != "variance":
         yield "[partition] attributes or weights are given", "leave them out"
+    if partition.bound != QUICK:
+        yield "[partition] bound is given", "leave it out"
 
 
 def _iter_unsupported_aggregation(job: Job) -> Iterator[tuple[str, str]]:

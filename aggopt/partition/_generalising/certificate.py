@@ -11,7 +11,7 @@ from aggopt.core.validation import renumber_groups
 from aggopt.encoding.generalisation import GeneralisedTable
 from aggopt.models import generalised_loss as model
 from aggopt.partition._generalising.state import FurtherRequirements
-from aggopt.partition.shared.evidence import MET, Evidence, make_certificate
+from aggopt.partition.shared.evidence import MET, Budget, Evidence, make_certificate
 from aggopt.partition.shared.scaling import Weighing
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers.certificate import is_gap_closed
@@ -40,7 +40,7 @@ def certify_generalised(
     def objective() -> float:
         return table.compute_loss(labels, weighing.values) * weighing.unit
 
-    def proven(loss: float) -> Certificate:
+    def proven(loss: float, budget: Budget) -> Certificate:
         bound = min(bound_loss(table, labels, k, weighing, kept), loss)
         is_met = loss - bound <= MET * loss
         return make_certificate(is_met, status, loss, bound, by, seconds)

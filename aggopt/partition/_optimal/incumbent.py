@@ -181,8 +181,12 @@ class ScaledIncumbent:
         Z = np.ascontiguousarray(Z / root)
         unit = largest * root
         start = renumber_groups(mdav_labels(records, k))
-        lower_bound = compute_loss_bound(records, k, weights=weighing.values) / unit**2
-        best = Incumbent(Z, k, start, lower_bound, gap, weights=weighing.values)
+        neighbours = compute_loss_bound(
+            records, k, weights=weighing.values, seconds=0.0
+        )
+        best = Incumbent(
+            Z, k, start, neighbours / unit**2, gap, weights=weighing.values
+        )
         work = cls(original, records, exponent, unit, best, weighing.unit)
         work.refine()
         return work
@@ -199,7 +203,7 @@ class ScaledIncumbent:
         power = find_exponent(np.array(self.unit))
         Z = np.ldexp(self.records, -power)
         k = best.k
-        bound = compute_loss_bound(Z, k, weights=best.weights)
+        bound = compute_loss_bound(Z, k, weights=best.weights, seconds=0.0)
         self.best = Incumbent(Z, k, best.labels, bound, best.gap, True, best.weights)
         self.unit = 2.0**power
         return True

@@ -3,13 +3,20 @@
 from collections.abc import Callable
 from functools import cache
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.record_weights import compute_sse
 from aggopt.core.types import F64, Labels
-from aggopt.partition.neighbour_bound import compute_loss_bound
+from aggopt.errors import JobError
+from aggopt.partition.neighbour_bound import (
+    BUDGETS,
+    prove_loss,
+    read_budget,
+    warn_of_limit,
+)
 from aggopt.partition.shared.scaling import (
     Weighing,
     rescale_squares,
@@ -18,7 +25,26 @@ from aggopt.partition.shared.scaling import (
 )
 from aggopt.solvers import Certificate, Claim, Status
 
+QUICK = "quick"
 MET = 1e-9  # share of the objective that rounding may leave between objective and bound
+
+
+class Budget(NamedTuple):
+    """Budget of the bound of a certificate.
+
+    Attributes
+    ----------
+    bound
+        The budget of the table: "quick", "none" or seconds.
+    share
+        The share of it that this certificate may take, of a part of the table.
+    """
+
+    bound: str | float = QUICK
+    share: float = 1.0
+
+
+Proof = Callable[[float, Budget], Certificate]
 
 
 class Evidence:
@@ -31,19 +57,29 @@ class Evidence:
     objective
         Returns the loss of the groups.
     proven
-        Returns the certificate of that objective.  Both functions, and the records that
-        they refer to, are released once the certificate exists.
+        Returns the certificate of that objective, within a budget for its bound.  Both
+        functions, and the records that they refer to, are released once the certificate
+        exists.
+    budget
+        The budget; None if the method has proven the bound, or proves it in its own
+        way.
+    claim
+        A lower bound that user code claims.
     """
 
     def __init__(
         self,
         status: Status,
         objective: Callable[[], float],
-        proven: Callable[[float], Certificate],
+        proven: Proof,
+        budget: Budget | None = None,
+        claim: Claim | None = None,
     ) -> None:
         self.status = status
-        self._ways: tuple[Callable[[], float], Callable[[float], Certificate]] | None
+        self._ways: tuple[Callable[[], float], Proof] | None
         self._ways = objective, proven
+        self._budget = budget
+        self._claim = claim
         self._loss: float | None = None
         self._found: Certificate | None = None
 
@@ -51,7 +87,9 @@ class Evidence:
     def from_certificate(cls, certificate: Certificate) -> "Evidence":
         """Return evidence whose certificate already exists."""
         evidence = cls(
-            certificate.status, lambda: certificate.objective, lambda loss: certificate
+            certificate.status,
+            lambda: certificate.objective,
+            lambda loss, budget: certificate,
         )
         evidence._found = certificate
         evidence._ways = None
@@ -59,11 +97,38 @@ class Evidence:
 
     def claiming(self, claim: Claim) -> "Evidence":
         """Return the evidence with a lower bound that user code claims."""
-        return Evidence(
-            self.status,
-            lambda: self.loss,
-            lambda loss: self.certificate.claiming(claim),
-        )
+        return self._change(self._budget, claim)
+
+    def take_share(self, share: float) -> "Evidence":
+        """Return the evidence of a part of a table, with its share of the budget."""
+        if self._budget is None or self.settled:
+            return self
+        budget = self._budget._replace(share=share * self._budget.share)
+        return self._change(budget, self._claim)
+
+    def with_bound(self, bound: str | float) -> "Evidence":
+        """Return the evidence with another budget for its bound.
+
+        Raises
+        ------
+        JobError
+            The certificate exists already, or has a bound of the method's own.
+        """
+        if self._budget is None or self.settled:
+            reason = "exists already" if self.settled else "has the method's own bound"
+            raise JobError(
+                f"bound = {bound!r} has no effect: the certificate {reason}.",
+                fix="call with_bound before the certificate is read, and leave it out "
+                "if the method proves its groups itself.",
+            )
+        return self._change(self._budget._replace(bound=bound), self._claim)
+
+    def _change(self, budget: Budget | None, claim: Claim | None) -> "Evidence":
+        """Return the evidence with another budget or claim."""
+        if self._found is not None or self._ways is None:
+            found = self.certificate
+            return Evidence.from_certificate(found.claiming(claim) if claim else found)
+        return Evidence(self.status, *self._ways, budget, claim)
 
     @property
     def settled(self) -> bool:
@@ -85,7 +150,8 @@ class Evidence:
         """The certificate of the loss, computed with its bound on first access."""
         ways = self._ways
         if self._found is None and ways is not None:
-            self._found = ways[1](self.loss)
+            found = ways[1](self.loss, self._budget or Budget())
+            self._found = found.claiming(self._claim) if self._claim else found
         self._ways = None
         return self._found  # type: ignore[return-value]
 
@@ -103,6 +169,9 @@ def certify_squares(
     weights: npt.ArrayLike | None = None,
 ) -> Evidence:
     """Return evidence for the certificate of an SSE, with the bound of `loss_bound`.
+
+    After Ctrl-C in the search for a bound, the status of the certificate is
+    INTERRUPTED.
 
     Parameters
     ----------
@@ -130,20 +199,28 @@ def certify_squares(
     def objective() -> float:
         return rescale_squares(lost_scaled(), scaled_down()[1]) * weighing.unit
 
-    def proven(value: float) -> Certificate:
+    def proven(value: float, budget: Budget) -> Certificate:
         unit_records, power = scaled_down()
         scaled_loss = lost_scaled()
-        bound = min(
-            compute_loss_bound(unit_records, k, jobs=jobs, weights=weighing.values),
-            scaled_loss,
+        known = prove_loss(
+            unit_records,
+            k,
+            jobs=jobs,
+            weights=weighing.values,
+            seconds=read_budget(budget.bound, len(records), k, budget.share),
+            loss=scaled_loss,
         )
+        if budget.bound not in BUDGETS:
+            warn_of_limit(known)
+        bound = min(known.bound, scaled_loss)
         met = scaled_loss - bound <= MET * scaled_loss and (
             scaled_loss > 0 or has_equal_records(records, labels)
         )
         lower_bound = rescale_squares(bound, power) * weighing.unit
-        return make_certificate(met, status, value, lower_bound, by, seconds)
+        ended = Status.INTERRUPTED if known.interrupted else status
+        return make_certificate(met, ended, value, lower_bound, by, seconds)
 
-    return Evidence(status, objective, proven)
+    return Evidence(status, objective, proven, Budget())
 
 
 def make_certificate(

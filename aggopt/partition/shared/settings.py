@@ -21,7 +21,8 @@ SEARCH_EXEMPTIONS = dict.fromkeys(  # laws of `aggopt.checks` that searches brea
     ),
     "a search takes another path if a rounding, or the order of records, differs",
 )
-TABLE_SETTINGS = ("attributes", "weights")  # settings of the job, not of the method
+# settings of the job, not of the method
+TABLE_SETTINGS = ("attributes", "weights", "bound")
 
 
 class Correlation(Section):
@@ -47,10 +48,14 @@ class Grouping(MethodSection):
         independently ("one by one"), blocks of names, or correlated ones.
     weights
         Weight of each attribute, see `aggopt.encode`.
+    bound
+        Budget of the bound in the certificate, see `aggopt.partition.loss_bound`:
+        "quick", "none" or seconds.
     """
 
     attributes: Attributes = TOGETHER
     weights: Literal["variance", "range"] = "variance"
+    bound: Literal["quick", "none"] | Seconds = "quick"
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from aggopt.encoding import Encoded
 from aggopt.job import Job, Privacy
 from aggopt.partition.block_partition import call_with_progress
 from aggopt.partition.registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
+from aggopt.partition.shared.evidence import Budget
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.prepare.defaults import list_method_requirements
 from aggopt.pipeline.prepare.prepared_table import PreparedTable
@@ -83,11 +84,13 @@ def repair_block(
     on_progress: Any,
     more: Sequence[Requirement] = (),
     weights: Floats | None = None,
+    share: float = 1.0,
 ) -> Block:
     """Return a block whose groups are repaired to satisfy the job and `more`.
 
     A bound that the partition proved for all groups of k holds for repaired groups
-    too, and is kept if it is the highest.  Records may have `weights` (n,).
+    too, and is kept if it is the highest.  Records may have `weights` (n,).  The bound
+    of the repaired groups takes a `share` of its budget.
     """
     repair = job.privacy.repair
     if repair is None or block.partition.interrupted:
@@ -96,7 +99,13 @@ def repair_block(
     bound = _find_start_bound(block, job)
     requirements = (*list_requirements(confidential), *more)
     repair_input = RepairInput(
-        X, job.privacy.k, requirements, bound, on_progress, weights
+        X,
+        job.privacy.k,
+        requirements,
+        bound,
+        on_progress,
+        weights,
+        Budget(job.partition.bound, share),
     )
     partition = REPAIRS.of(repair).function(repair_input, block.labels, repair)
     if partition is None:

@@ -56,6 +56,7 @@ from aggopt.pipeline.waves.earlier_groups import (
     describe_split_groups,
 )
 from aggopt.release.manifest import partition_certificates
+from aggopt.solvers import Status
 
 
 @reraise_interrupts()
@@ -111,7 +112,10 @@ def partition_table(
             changes.require(later_wave.suggest_wave_remedy(records, job, wave.wave))
     preflight_checks.require_variance(job, confidential, blocks)
     on_progress("bound", 0.0)
-    require_solved(partition_certificates(blocks, job))
+    certificates = partition_certificates(blocks, job)
+    if any(each.status is Status.INTERRUPTED for each in certificates.values()):
+        raise KeyboardInterrupt
+    require_solved(certificates)
     if not grouped:  # by no method: all are keys
         job = job.model_copy(update={"partition": named})
         reasons = ()
@@ -162,7 +166,9 @@ def _make_groups(
     requirements = make_requirement_arguments(job, confidential, prepared.units)
     settings = {**job.partition.settings, **weights, **requirements}
     method = make_partitioner(job, confidential)
-    partitioner = SubsetPartitioner(method, settings, partial(on_progress, "group"))
+    partitioner = SubsetPartitioner(
+        method, settings, partial(on_progress, "group"), job.partition.bound
+    )
     on_repair = (
         partial(on_progress, "repair") if job.privacy.repair and repair else None
     )
@@ -221,6 +227,7 @@ def _partition_by_policy(
             partitioner.settings,
             partitioner.on_progress,
             names,
+            partitioner.bound,
         )
     if on_repair:
         blocks = _repair_blocks(blocks, prepared, job, confidential, on_repair)
@@ -238,18 +245,34 @@ def _repair_blocks(
     records = prepared.records
     strata = prepared.strata
     weights = prepared.weights
+    share = 1 / len(blocks)
     repaired = []
     for block in blocks:
         X = records if len(blocks) == 1 else select_block(records, block.columns)
         if strata is None:
             repaired.append(
-                repair_block(block, X, job, confidential, on_progress, weights=weights)
+                repair_block(
+                    block,
+                    X,
+                    job,
+                    confidential,
+                    on_progress,
+                    weights=weights,
+                    share=share,
+                )
             )
         else:
             encoded = cast(Encoded, X)
             repaired.append(
                 repair_within_strata(
-                    block, encoded, strata, job, confidential, on_progress, weights
+                    block,
+                    encoded,
+                    strata,
+                    job,
+                    confidential,
+                    on_progress,
+                    weights,
+                    share,
                 )
             )
     return tuple(repaired)

@@ -19,7 +19,8 @@ from aggopt.encoding.encode_table import select_rows
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
 from aggopt.partition.block_partition import partition_blocks
-from aggopt.partition.shared.result import Block, Partition, Proof
+from aggopt.partition.shared.evidence import QUICK
+from aggopt.partition.shared.result import Block, Partition, Proof, budget_bound
 from aggopt.pipeline.partition.methods import repair_block
 from aggopt.pipeline.prepare.job_settings import Columns
 from aggopt.pipeline.validate.strata import LESS
@@ -35,6 +36,7 @@ class SubsetPartitioner(NamedTuple):
     function: str | Callable[..., Partition]
     settings: Mapping[str, Any]
     on_progress: OnProgress
+    bound: str | float = QUICK
 
     def reporting(self, on_progress: OnProgress) -> "SubsetPartitioner":
         """Return a copy with another progress callback."""
@@ -52,6 +54,7 @@ class SubsetPartitioner(NamedTuple):
             self.settings,
             self.on_progress,
             names,
+            self.bound,
         )
         return block
 
@@ -79,7 +82,8 @@ def partition_within(
 
     Each part is a complete table; distances are those between all records.  Its
     partition has a proof of its own.  The bounds add up to a bound on all groups within
-    these parts.  A time limit is divided among parts by their numbers of records.
+    these parts.  A time limit, and the budget of the bound, is divided among parts by
+    their numbers of records.
     `jobs` processes share the parts of a block.
     """
     on_progress = partitioner.on_progress
@@ -126,8 +130,9 @@ class _SplitBlock:
         """Return the records of one part, with settings and time limit for them."""
         n = len(self.parts.labels)
         is_held = self.parts.held[rows[0]]
+        share = len(rows) / n
         settings = divide_time_limit(
-            select_settings_of_rows(partitioner.settings, rows, n), len(rows) / n
+            select_settings_of_rows(partitioner.settings, rows, n), share
         )
         records = select_rows(self.records, rows, is_held) if is_held.any() else None
         return _Subset(
@@ -137,6 +142,8 @@ class _SplitBlock:
             partitioner.function,
             settings,
             list(compress(self.names, is_held)),
+            partitioner.bound,
+            share,
         )
 
     def _iter_partitions(
@@ -164,6 +171,8 @@ class _Subset(NamedTuple):
     divide: str | Callable[..., Partition]
     settings: Mapping[str, Any]
     names: Sequence[str]
+    bound: str | float
+    share: float
 
     def divided(self, on_progress: OnProgress | None) -> Partition:
         """Return the groups of the part's records."""
@@ -179,8 +188,9 @@ class _Subset(NamedTuple):
             self.settings,
             on_progress,
             self.names,
+            self.bound,
         )
-        return block.partition
+        return budget_bound(block.partition, QUICK, self.share)
 
 
 def _partition_subset(part: _Subset) -> Partition:
@@ -312,6 +322,7 @@ def repair_within_strata(
     confidential: Sequence[Confidential],
     on_progress: OnProgress,
     weights: Floats | None = None,
+    share: float = 1.0,
 ) -> Block:
     """Return a block with groups within strata, repaired to satisfy the job.
 
@@ -324,7 +335,9 @@ def repair_within_strata(
     """
     X = separate_strata(records, strata)
     with add_stratum_requirement(strata) as more:
-        return repair_block(block, X, job, confidential, on_progress, more, weights)
+        return repair_block(
+            block, X, job, confidential, on_progress, more, weights, share
+        )
 
 
 @contextmanager

@@ -38,6 +38,7 @@ def _repair_by_merging(
         repair_input.k,
         repair_input.bound,
         weights=repair_input.weights,
+        budget=repair_input.budget,
     )
     return Partition(merged, proof)
 

@@ -54,6 +54,7 @@ def _repair_by_search(
         by="merging, then changes checked one by one",
         weights=repair_input.weights,
         left=clock.left,
+        budget=repair_input.budget,
     )
     clock.report(1.0)
     return Partition(new_labels, proof)
