@@ -8,6 +8,7 @@ import numpy.typing as npt
 from aggopt.errors import naming
 from aggopt.partition._univariate import Costed, univariate
 from aggopt.partition.registry import AttributeUse, Bound, Partitioner
+from aggopt.partition.shared.evidence import QUICK
 from aggopt.partition.shared.result import Partition, combine_blocks
 from aggopt.partition.shared.scaling import read_columns
 from aggopt.partition.shared.settings import ONE_BY_ONE, Attributes
@@ -101,6 +102,11 @@ class IndividualRanking(Costed):
     def weights(self) -> str:
         """The default, "variance": weights apply if attributes share groups only."""
         return "variance"
+
+    @property
+    def bound(self) -> str:
+        """The default, "quick": each attribute has a proven optimum."""
+        return QUICK
 
     def require(self, k: int) -> None:
         """Accept any minimum group size k, without an effect."""

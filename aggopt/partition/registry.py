@@ -260,7 +260,7 @@ def require_bound_used(section: Grouping, missing: str) -> None:
     method = PARTITIONERS.get(section.method)
     reason = None
     if method is not None and method.bound is not Bound.PAIRS:
-        reason = f"{method.name} has {method.bound}"
+        reason = f"the bound of {method.name} is {method.bound}"
     elif missing == FILL:
         reason = "groups by filled-in values have no bound"
     if reason is not None:
