@@ -92,16 +92,14 @@ class StartFolder:
 
     def _join(self, name: str) -> Path:
         """Return a path below the start folder; names cannot leave it."""
+        path = self.path / name  # an absolute name is the path itself
         parts = Path(name).parts
-        if not parts or "\0" in name or ".." in parts or Path(name).is_absolute():
-            if Path(name).is_absolute() and ".." not in parts and "\0" not in name:
-                path = Path(name)
-                if path.is_relative_to(self.path):
-                    return path
+        is_inside = path.is_relative_to(self.path) and ".." not in parts
+        if not parts or "\0" in name or not is_inside:
             raise TableError(
                 f"{name!r} leads out of the folder {self.path.name!r}.", fix=INSIDE
             )
-        return self.path / name
+        return path
 
     def _require_no_link(self, path: Path) -> None:
         """Refuse a path with a link in it below the start folder."""

@@ -59,6 +59,7 @@ class Page:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._pages.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
         self._changes: dict[str, Callable[[Form], Any]] = {
             "table": self.open_table,
             "open": self.open_job,

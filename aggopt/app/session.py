@@ -108,7 +108,6 @@ class PageSession:
     ) -> "PageSession":
         """Return a session with a private folder of its own."""
         private = Path(tempfile.mkdtemp(prefix="aggopt-app-"))
-        os.chmod(private, 0o700)
         return cls(StartFolder(Path(os.path.realpath(folder))), private, clock=clock)
 
     def end(self) -> None:

@@ -185,6 +185,16 @@ def test_four_releases_are_side_by_side_and_each_can_be_used(anew):
     assert tomllib.loads(anew.job())["privacy"]["k"] == 4
 
 
+def test_each_screen_of_a_release_names_what_remains_at_risk(protected):
+    protected.post("/protect", next="compare")
+    risks = re.findall(r'<p class="open">(.*?)</p>', protected.get("/protect"))
+    assert risks
+    for screen in ("roles", "risk", "protect", "compare", "release"):
+        page = protected.get(f"/{screen}")
+        assert "What remains at risk" in page
+        assert all(risk in page for risk in risks)
+
+
 @pytest.mark.slow  # seconds: a server, or a process, starts
 def test_a_point_of_the_map_can_be_used(anew):
     anew.choose_roles({"illness": "confidential"})
@@ -228,9 +238,13 @@ def test_a_table_and_a_job_of_the_command_line_are_opened(folder):
 
 
 @pytest.mark.slow  # seconds: a server, or a process, starts
-def test_a_busy_port_takes_the_next(page, tmp_path):
-    with serve(tmp_path, "--port", str(page.port)) as client:
+def test_a_busy_port_takes_the_next_and_ssh_shows_how_to_forward_it(page, tmp_path):
+    by_ssh = {"SSH_CONNECTION": "10.0.0.1 50000 10.0.0.2 22"}
+    words = "--port", str(page.port)
+    with serve(tmp_path, *words, environment=by_ssh) as client:
         assert client.port > page.port
+        printed = client.process.stdout.readline()
+    assert f"ssh -L {client.port}:127.0.0.1:{client.port} " in printed
 
 
 @pytest.mark.slow  # seconds: a server, or a process, starts

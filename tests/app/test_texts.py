@@ -45,6 +45,7 @@ def test_each_text_is_used_and_none_is_missing():
     named |= {f"role {role}" for role in ROLES} | {f"kind {kind}" for kind in KINDS}
     named |= {f"policy {policy}" for policy in POLICIES}
     named |= {f"keep {keep}" for keep in ("", *KEPT)} | {"ended", "k holds", "method "}
+    named |= {"of records"}
     named |= {f"step {step}" for step in STEPS} | {"step done", "starting", "begins"}
     named |= {f"as it is {role}" for role in ("confidential", "other", "stratum")}
     assert named == {*read_catalogue(FIRST)}
