@@ -64,14 +64,14 @@ _TEXT = """\
 # tree = {{ care = ["nurse", "doctor"], craft = ["smith"] }}  # or an ARX file's path
 # publish = "leaf"         # of a tree also "node", or "ancestor": true of all; and
 #                          "suppress": what all share, or *; of numbers and orders
-#                          "range"; of numbers "interval", between cuts
-# cuts = [0, 18, 45, 65]   # of intervals: they enclose all values
-# cost = "leaves"          # of a tree's nodes, in a generalised loss; or "height"
+#                          "range"; of numbers "interval", between cuts. Of a tree
+#                          cost = "height" measures its loss by height, not leaves
 # weight = 1.0             # by which its distances are multiplied
 # missing = "own value"    # one more level; left out, [missing] decides
 # lower = 0                # of a number: the least that may be published; upper alike
 # integer = true           # publish whole numbers
-# cuts = [18, 25, 65]      # before masking: numbers become cells, as "18 to 24"
+# cuts = [18, 25, 65]      # before masking: numbers become cells, as "18 to 24"; not
+#                          if publish = "interval"
 # top = 85                 # before masking: larger numbers become 85; bottom alike
 # round = 1000             # before masking: numbers become the nearest multiple
 # groups = {{ craft = ["smith", "turner"] }}  # before masking: labels become one

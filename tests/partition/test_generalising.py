@@ -18,7 +18,7 @@ from aggopt.errors import (
 )
 from aggopt.partition import generalising
 from aggopt.partition._generalising import generalising as method
-from aggopt.partition._generalising.certificate import bound_loss
+from aggopt.partition._generalising.certificate import bound_by_pairs, bound_loss
 from aggopt.partition._generalising.search import find_near
 from aggopt.partition._generalising.start import cut_at_medians, split_large
 from aggopt.partition.shared.scaling import Weighing
@@ -68,6 +68,28 @@ def test_bound_is_below_the_best_partition_below_the_search():
         if best > 0:
             shares.append(bound / best)
     assert np.mean(shares) > 0.85
+
+
+def test_a_bound_by_pairs_is_below_the_best_partition():
+    shares = []
+    for seed in range(60):
+        table, k = make_table(seed)
+        weights = RNG.integers(1, 4, len(table)) if seed % 3 == 0 else None
+        weighing = Weighing.read(weights, len(table))
+        best = find_best(table, k, weights)
+        bound = bound_by_pairs(table, k, weighing) * weighing.unit
+        assert bound <= best + 1e-9
+        if best > 0:
+            shares.append(bound / best)
+    assert np.mean(shares) > 0.5
+
+
+def test_many_distinct_numbers_have_a_bound_by_pairs():
+    records = np.random.default_rng(0).normal(size=(40, 9))
+    table = generalise_numbers(records)
+    groups = generalising(records, 5, effort="fast")
+    bound = bound_by_pairs(table, 5, Weighing(None, 1.0))
+    assert 0.4 * groups.loss < bound == groups.certificate.bound
 
 
 def test_it_never_loses_more_than_its_start():

@@ -1,15 +1,19 @@
 """Certificate of groups that publish true values: their loss and a lower bound."""
 
+from math import fsum, inf
+
 import numpy as np
 
 from aggopt.algorithms.boxes.ascent import raise_prices
 from aggopt.algorithms.boxes.box_list import MOST_MEMBERS, list_boxes
 from aggopt.algorithms.boxes.exact import solve_places
+from aggopt.algorithms.boxes.loss_tables import pack_losses
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import F64, I64, Labels
 from aggopt.core.validation import renumber_groups
 from aggopt.encoding.generalisation import GeneralisedTable
 from aggopt.models import generalised_loss as model
+from aggopt.partition._generalising.search import EXACT, estimate_prices, find_near
 from aggopt.partition._generalising.state import FurtherRequirements
 from aggopt.partition.shared.evidence import MET, Budget, Evidence, make_certificate
 from aggopt.partition.shared.scaling import Weighing
@@ -85,7 +89,7 @@ def _bound_loss(
     if dearest == 0.0:
         return 0.0
     boxes = list_boxes(table, distinct, k, l=l, most=SHORT)
-    if boxes.cap < DEAREST * dearest:
+    if boxes.cap < DEAREST * dearest and len(boxes) > 0:  # else many cost too much
         most = min(max(LEAST_MEMBERS, PER_RECORD * len(distinct)), MOST_MEMBERS)
         boxes = list_boxes(table, distinct, k, l=l, cap=DEAREST * dearest, most=most)
     priced = boxes.price(distinct, k, l)
@@ -93,7 +97,25 @@ def _bound_loss(
     has_whole_costs = (boxes.losses == np.rint(boxes.losses)).all()
     if has_whole_costs and weighing.values is None:
         bound = float(np.ceil(bound))
+    if boxes.cap < inf:
+        bound = max(bound, bound_by_pairs(table, k, weighing))
     return bound * weighing.unit
+
+
+def bound_by_pairs(table: GeneralisedTable, k: int, weighing: Weighing) -> float:
+    """Return a lower bound on the loss of all groups of k records, by pairs of records.
+
+    A group loses no less than any two of its records, so that a record loses no less
+    than with the (k - 1)-th nearest other one.  0 for more distinct records than are
+    compared with all.
+    """
+    distinct = table.combine(weighing.values)
+    if len(distinct) > EXACT or len(distinct) == 1:
+        return 0.0
+    losses = pack_losses(table.attributes)
+    near, distances = find_near(losses, distinct.positions)
+    prices = estimate_prices(distinct.counts, near, distances, k)
+    return fsum(distinct.counts * distinct.weights * prices) * (1 - ROUNDING)
 
 
 def prove_optimum(
@@ -135,6 +157,7 @@ def prove_optimum(
     return labels, certificate
 
 
+ROUNDING = 1e-12  # of a sum of losses, whose attributes are added in another order
 LEAST = 1.0  # second for a solver, if the search has taken all time
 
 

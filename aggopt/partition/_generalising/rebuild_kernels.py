@@ -49,6 +49,7 @@ AROUND = 0.6  # share of the draws around the first record, not around the last 
 FEWER = 0.3  # share of the trials that make one group less than possible
 DEAR, FAR = 0.4, 0.7  # shares of the seeds: up to DEAR the dearest, up to FAR far ones
 GUIDE = 1.2  # largest factor of prices, in half of the trials
+NOWHERE = -1  # no group
 GROWTH = 3  # times k: largest group that is grown for its requirements
 
 
@@ -501,71 +502,43 @@ def _are_satisfied(
     """Whether all groups that the trial makes or widens satisfy the requirements."""
     if kept is None:
         return True
-    if not _are_new_satisfied(kept, trial):
-        return False
-    if not _are_widened_satisfied(kept, groups, trial):
-        return False
-    return _are_sources_satisfied(kept, groups, trial)
-
-
-@unrefcounted_inner
-def _are_new_satisfied(kept: FurtherRequirements, trial: RebuildTrial) -> bool:
-    """Whether all new groups satisfy the requirements."""
     for t in range(trial.counts[NEW]):
-        number = 0
-        for p in range(trial.counts[RECORDS]):
-            if trial.target[p] == t:
-                trial.members[number] = trial.records[p]
-                number += 1
+        number = _gather_members(groups, trial, NOWHERE, t)
         if not satisfies(kept, trial.members[:number]):
             return False
-    return True
-
-
-@unrefcounted_inner
-def _are_widened_satisfied(
-    kept: FurtherRequirements, groups: HullGroups, trial: RebuildTrial
-) -> bool:
-    """Whether all groups that records join satisfy the requirements."""
     for c in range(trial.counts[CHANGES]):
-        g = trial.changed[c]
-        number = 0
-        r = groups.head[g]
-        while r >= 0:
-            trial.members[number] = r
-            number += 1
-            r = groups.following[r]
-        for p in range(trial.counts[RECORDS]):
-            if trial.target[p] == JOINS and trial.joined[p] == g:
-                trial.members[number] = trial.records[p]
-                number += 1
+        number = _gather_members(groups, trial, trial.changed[c], NOWHERE)
         if not satisfies(kept, trial.members[:number]):
             return False
-    return True
-
-
-@unrefcounted_inner
-def _are_sources_satisfied(
-    kept: FurtherRequirements, groups: HullGroups, trial: RebuildTrial
-) -> bool:
-    """Whether groups that lend records satisfy the requirements without these."""
     for t in range(trial.counts[DISSOLVED]):
         g = trial.dissolved[t]
-        left = groups.size[g]
-        for p in range(trial.counts[RECORDS]):
-            left -= trial.source[p] == g and trial.target[p] != STAYS
-        if left == 0 or left == groups.size[g]:
-            continue
-        number = 0
+        number = _gather_members(groups, trial, g, NOWHERE)
+        is_changed = 0 < number < groups.size[g]
+        if is_changed and not satisfies(kept, trial.members[:number]):
+            return False
+    return True
+
+
+@unrefcounted_inner
+def _gather_members(groups: HullGroups, trial: RebuildTrial, g: int, t: int) -> int:
+    """Return how many records group g, or new group t, has after a trial; collect them.
+
+    A group that is open has no record that leaves it.
+    """
+    number = 0
+    if g >= 0:
         r = groups.head[g]
         while r >= 0:
-            if not _leaves(trial, r):
+            if groups.open[g] or not _leaves(trial, r):
                 trial.members[number] = r
                 number += 1
             r = groups.following[r]
-        if not satisfies(kept, trial.members[:number]):
-            return False
-    return True
+    for p in range(trial.counts[RECORDS]):
+        to = trial.target[p]
+        if (t >= 0 and to == t) or (to == JOINS and trial.joined[p] == g):
+            trial.members[number] = trial.records[p]
+            number += 1
+    return number
 
 
 @unrefcounted_inner

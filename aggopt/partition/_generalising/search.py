@@ -52,7 +52,7 @@ def create_space(
         first,
         order,
         near,
-        _estimate_prices(distinct.counts, near, distances, k),
+        estimate_prices(distinct.counts, near, distances, k),
         np.ones(len(table)) if weights is None else weights,
         kept,
     )
@@ -96,7 +96,7 @@ def _sort_attributes(losses: LossTables, rows: I64) -> I64:
     return np.argsort(-means, kind="stable").astype(np.int64)
 
 
-def _estimate_prices(counts: I64, near: I32, distances: F64, k: int) -> F64:
+def estimate_prices(counts: I64, near: I32, distances: F64, k: int) -> F64:
     """Return a lower bound on the loss of each distinct record in a group of k, (c,).
 
     No group of k records loses less for each.

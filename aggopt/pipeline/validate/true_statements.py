@@ -19,9 +19,9 @@ def require_statements(
     Raises
     ------
     JobError
-        Statistics, distances or a model are asked for of numbers that publish
-        statements, which dates do not; or missing values are to be filled, of which no statement is known
-        to be true.
+        Dates are to publish statements; statistics, distances or a model are asked
+        for of numbers that publish them; or missing values are to be filled, of which
+        no statement is known to be true.
     """
     for name in sorted({*numbers} & {*dates}):
         raise make_date_error(name, job.attributes[name].publish)
