@@ -679,7 +679,7 @@ def test_one_group_is_explained_by_the_promise_that_asks_for_it(promise, notes):
 
 def test_only_values_beyond_the_range_of_their_own_attribute_are_noted():
     X = np.array([[0.0, 10.0], [4.0, 20.0], [2.0, 15.0]])
-    table = SimpleNamespace(clocks={})
+    table = SimpleNamespace(clocks={}, spans={})
     given = SimpleNamespace(X=X, names=job().roles.quasi_identifier, table=table)
 
     def noted(*last):

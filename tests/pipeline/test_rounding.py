@@ -355,7 +355,7 @@ def given(
             output=output, roles=SimpleNamespace(quasi_identifier=names), attributes={}
         ),
         table=SimpleNamespace(
-            frame=nw.from_native(frame), clocks=clocks or {}, numeric=names
+            frame=nw.from_native(frame), clocks=clocks or {}, numeric=names, spans={}
         ),
         blocks=[
             SimpleNamespace(columns=columns, labels=np.array(of))
