@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
 import aggopt
@@ -27,6 +28,7 @@ class Client:
     port: int
     token: str
     folder: Path
+    temporary: Path | None = None  # where it makes its private folder
     process: subprocess.Popen | None = None
     cookie: str = ""
     headers: dict = field(default_factory=dict)
@@ -136,23 +138,27 @@ class Client:
 def serve(folder, *words, environment=None) -> Iterator[Client]:
     """Serve the page in a folder, on a free port, for as long as it is needed."""
     root = str(Path(aggopt.__file__).parents[1])
-    known = {**os.environ, "PYTHONPATH": root, **(environment or {})}
     command = [sys.executable, "-m", "aggopt", "app", "--no-browser", *words]
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=known,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    known = {**os.environ, "PYTHONPATH": root, **(environment or {})}
+    with (
+        TemporaryDirectory() as temporary,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=known | {"TMPDIR": temporary},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
         line = process.stdout.readline() + process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", line)
         if not found:
             process.kill()
             raise AssertionError(line + process.stderr.read())
         try:
-            yield Client(int(found[1]), found[2], Path(folder), process)
+            port, place = int(found[1]), Path(temporary)
+            yield Client(port, found[2], Path(folder), place, process)
         finally:
             process.terminate()
             process.wait(60)
