@@ -258,7 +258,7 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt) as stopped:
         found(k=[3, 5], cache=tmp_path / "kept")
     (note,) = stopped.value.__notes__
-    assert note.startswith("1 of 2 cells are done, and kept in")
+    assert note.startswith("1 of 2 cells is done, and kept in")
     calls = counting(monkeypatch)
     assert len(found(k=[3, 5], cache=tmp_path / "kept")) == 2
     assert calls == [5]

@@ -622,7 +622,7 @@ def test_an_interrupt_keeps_what_is_done_and_says_so(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt) as stopped:
             found(grid, cache=tmp_path)
     (note,) = stopped.value.__notes__
-    assert note.startswith(f"1 of 3 cells are done, and kept in {tmp_path}")
+    assert note.startswith(f"1 of 3 cells is done, and kept in {tmp_path}")
     assert len(list(tmp_path.iterdir())) == 1
     calls = counting(monkeypatch)
     found(grid, cache=tmp_path)
@@ -661,7 +661,7 @@ def test_ctrl_c_ends_all_processes_before_their_work_is_done(tmp_path):
     run.send_signal(signal.SIGINT)
     _, said = run.communicate(timeout=300)
     assert psutil.wait_procs(workers, timeout=300)[1] == []
-    assert "1 of 3 cells are done, and kept in" in said
+    assert "1 of 3 cells is done, and kept in" in said
     assert len(list(tmp_path.iterdir())) == 1
 
 
