@@ -17,7 +17,8 @@ from aggopt.aggregate import mean, p3m
 from aggopt.core.standardise import Scale
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import AggoptError, InfeasibleInputError
-from aggopt.partition import mdav
+from aggopt.partition import loss_bound, mdav
+from aggopt.partition.neighbour_bound import read_budget
 from aggopt.pipeline.partition.subsets import (
     SingleStratumPerGroup,
     add_stratum_requirement,
@@ -52,7 +53,8 @@ def test_groups_lie_within_strata_and_are_those_of_each_by_itself(release):
         alone = mdav(Z[rows], 3, scale="none")
         pairs = set(zip(alone.tolist(), release.labels[rows].tolist(), strict=True))
         assert len(pairs) == len(alone.sizes) == len(set(release.labels[rows]))
-        bounds.append(alone.certificate.bound)
+        budget = read_budget("quick", len(rows), 3, len(rows) / len(frame))
+        bounds.append(loss_bound(Z[rows], 3, scale="none", bound=budget))
     proof = release.blocks[0].certificate
     assert proof.bound == pytest.approx(sum(bounds))
     assert proof.bound > 0

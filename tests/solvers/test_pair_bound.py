@@ -182,6 +182,19 @@ def test_a_known_loss_ends_the_search():
     assert bound.rounds < 40
 
 
+def test_lists_are_cut_to_fit_memory_and_the_bound_stays_valid():
+    x = records(400, 3, 2)
+    bounds = []
+    for memory in (0, 400 * 250 * 6, 400 * 250 * 12, None):
+        proven = bound_partitions(x, 5, 0.1, memory=memory)
+        assert proven.is_cut == (memory is not None)
+        assert proven.neighbour_bound * (1 - 1e-11) <= proven.bound
+        assert proven.bound <= compute_sse(x, mdav(x, 5, scale="none").labels)
+        bounds.append(proven)
+    assert (bounds[0].rounds, bounds[0].is_short) == (0, False)
+    assert bounds[0].bound < bounds[1].bound
+
+
 @pytest.mark.parametrize("n", [2, 17])
 def test_copies_by_the_thousand_take_few_pairs(n):
     others = records(60, 2, 5)
