@@ -289,7 +289,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         require_known("way with records that were not fitted", self.unseen, WAYS)
         data = self._checked(X, reset=True)
         frame = to_frame(data)
-        release = mask(data, self._job(frame.columns), trust=self.trust)
+        job = self._job(frame.columns)
+        self._require_near_values(job)
+        release = mask(data, job, trust=self.trust)
         self._fitted = FittedRows.of(frame, release)
         self.published_ = self._fitted.published
         self.audit_ = release.audit
@@ -331,6 +333,27 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             roles={"quasi-identifier": list(names)},
             **{name: section for name, section in sections.items() if section},
         )
+
+    def _require_near_values(self, job: Job) -> None:
+        """Refuse to look for near rows among ranges, intervals and suppressed values.
+
+        Raises
+        ------
+        JobError
+            An attribute publishes them, and `unseen` is "nearest".
+        """
+        stated = [
+            (name, section.publish)
+            for name, section in job.attributes.items()
+            if section.is_truthful and section.publish != "ancestor"
+        ]
+        if self.unseen != REFUSE and stated:
+            name, publish = stated[0]
+            raise JobError(
+                f'unseen = "nearest" measures distances from published values, and '
+                f"{name!r} has publish = {publish!r}.",
+                fix='leave unseen out, or publish = "leaf" of that attribute.',
+            )
 
     def _require_any(self, new: int, n: int) -> None:
         """Refuse records that were not fitted, unless `unseen` allows them."""

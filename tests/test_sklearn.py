@@ -521,3 +521,12 @@ def test_columns_of_other_names_are_refused() -> None:
     fitted = Microaggregator(k=4, **MDAV).fit(NAMED)
     with pytest.raises(ValueError, match="feature names"):
         fitted.transform(NAMED.rename(columns={"c": "d"}))
+
+
+def test_near_rows_of_ranges_are_refused():
+    people = pd.DataFrame({"age": [20, 30, 60, 70], "income": [1.0, 2.0, 3.0, 4.0]})
+    ranges = {"age": {"publish": "range"}}
+    published = Microaggregator(k=2, attributes=ranges).fit_transform(people)
+    assert set(published["age"]) == {"[20, 30]", "[60, 70]"}
+    with refused(JobError, "'age'"):
+        Microaggregator(k=2, attributes=ranges, unseen="nearest").fit(people)

@@ -185,6 +185,15 @@ def test_recoded_numbers_publish_ranges_of_cells_and_true_bounds() -> None:
     assert found == pytest.approx(sum(losses) / 30 / len(STATED))
 
 
+def test_a_tree_with_padding_as_arx_writes_it_publishes_its_nodes() -> None:
+    padded = [
+        *(["smith", "smith", "craft", "*"], ["turner", "turner", "craft", "*"]),
+        *(["nurse", "care", "care", "*"], ["doctor", "doctor", "care", "*"]),
+    ]
+    one, other = mask(attributes=change("job", tree=padded)), mask()
+    assert one.table["job"].tolist() == other.table["job"].tolist()
+
+
 def test_a_hole_is_a_level_of_its_own() -> None:
     frame = people()
     frame.loc[::5, "town"] = None
