@@ -194,6 +194,16 @@ def test_a_tree_with_padding_as_arx_writes_it_publishes_its_nodes() -> None:
     assert one.table["job"].tolist() == other.table["job"].tolist()
 
 
+def test_a_value_in_the_middle_of_its_range_is_not_published_unchanged() -> None:
+    frame = pd.DataFrame({"age": [20, 25, 30, 60, 65, 70, 90, 90, 90]})
+    roles = {"quasi-identifier": ["age"]}
+    job = {"roles": roles, "attributes": {"age": {"publish": "range"}}}
+    release = aggopt.mask(frame, aggopt.Job(**job, privacy={"k": 3}))
+    assert release.table["age"].tolist()[::3] == ["[20, 30]", "[60, 70]", "90"]
+    assert release.audit.unchanged.cells == {"age": 3}
+    assert release.measures.types["unchanged"]["age"] == pytest.approx(3 / 9)
+
+
 def test_a_hole_is_a_level_of_its_own() -> None:
     frame = people()
     frame.loc[::5, "town"] = None
