@@ -51,11 +51,8 @@ import aggopt
 from aggopt.core.deadline import Deadline
 from aggopt.encoding import Encoded
 from aggopt.encoding.arx import read_rows
-from aggopt.encoding.generalisation import (
-    GeneralisationRule,
-    GeneralisedTable,
-    generalise,
-)
+from aggopt.encoding.generalisation import GeneralisedTable, generalise
+from aggopt.encoding.generalisation_rule import GeneralisationRule
 from aggopt.partition import Partition, generalising, local_search
 from aggopt.partition._generalising import generalising as method
 from aggopt.partition._generalising.certificate import bound_loss
