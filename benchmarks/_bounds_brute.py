@@ -6,83 +6,119 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.algorithms.pair_bound import bound_partitions
-from aggopt.algorithms.pair_bound.requirements import (
-    DistinctClasses,
-    LimitedShares,
-    OrderedCloseness,
-    PairRequirement,
-)
+from aggopt.partition import loss_bound
 
-KINDS = ("plain", "ties", "copies", "weights", "t", "alpha", "l", "units")
+FREE = ("plain", "ties", "copies", "weights")
+CLOSE = ("ordered", "equal", "hierarchical", "ordered, weights")
+OTHERS = ("alpha", "l", "units", "strata", "dominance")
+KINDS = (*FREE, *CLOSE, *OTHERS)
 MOST = 11  # records
 SECONDS = 0.1
+TREE = {"low": [0, 1], "high": [2, 3]}
 
 
 class Trial(NamedTuple):
-    """A table, the requirement of its groups, and which groups satisfy it."""
+    """A table, the arguments of `loss_bound`, and which groups are allowed."""
 
     kind: str
     records: np.ndarray
     k: int
-    weights: np.ndarray | None
-    requirement: PairRequirement | None
+    options: dict[str, Any]
     is_allowed: Callable[[list[int]], bool]
 
 
 def draw_trial(rng: np.random.Generator, kind: str) -> Trial:
-    k = int(rng.integers(2, 5 if kind in ("plain", "ties", "copies") else 4))
-    n = int(rng.integers(2 * k, MOST + 1 if kind in KINDS[:3] else MOST - 1))
+    k = int(rng.integers(2, 5 if kind in FREE[:3] else 4))
+    n = int(rng.integers(2 * k, MOST + 1 if kind in FREE[:3] else MOST - 1))
     records = rng.normal(size=(n, int(rng.integers(1, 4))))
     if kind == "ties":
         records = records.round(int(rng.integers(0, 2)))
     if kind == "copies":
         records[rng.integers(0, n, n // 2)] = records[0]
-    records = records / 2.0 ** np.frexp(np.abs(records).max() + 1e-9)[1]
-    weights: np.ndarray | None = None
-    requirement: PairRequirement | None = None
-    classes = np.unique(rng.integers(0, 3, n), return_inverse=True)[1]
+    weights = np.exp(rng.normal(size=n) * rng.uniform(0.1, 1.5))
+    if kind in CLOSE:
+        return draw_close_trial(rng, kind, records, k, weights)
+    classes = rng.integers(0, 3, n)
+    options: dict[str, Any] = {}
 
     def is_allowed(group: list[int]) -> bool:
         return True
 
     if kind == "weights":
-        weights = np.exp(rng.normal(size=n) * rng.uniform(0.1, 1.5))
-        weights /= weights.mean()
-    elif kind == "t":
-        values = (4 * records[:, 0] + rng.normal(size=n)).round(int(rng.integers(0, 2)))
-        classes = np.unique(values, return_inverse=True)[1]
-        close = OrderedCloseness(classes, float(rng.uniform(0.08, 0.3)))
-        requirement = close
+        options = {"weights": weights}
+    elif kind == "dominance":
+        share = float(rng.uniform(0.35, 0.7))
+        options = {"weights": weights, "dominance": share}
 
         def is_allowed(group: list[int]) -> bool:
-            counts = np.bincount(classes[group], minlength=close.count)
-            away = np.cumsum(counts)[:-1] / len(group) - close.cumulative
-            return bool(np.abs(away).sum() <= close.t * max(len(away), 1) + 1e-12)
+            return bool(weights[group].max() <= share * weights[group].sum())
 
     elif kind == "alpha":
         alpha = float(rng.uniform(0.4, 0.7))
-        requirement = LimitedShares(classes, alpha)
+        options = {"confidential": classes, "alpha": alpha}
 
         def is_allowed(group: list[int]) -> bool:
             return bool(np.bincount(classes[group]).max() <= alpha * len(group) + 1e-12)
 
+    elif kind == "strata":
+        options = {"strata": classes % 2}
+
+        def is_allowed(group: list[int]) -> bool:
+            return len({*(classes[group] % 2).tolist()}) == 1
+
     elif kind in ("l", "units"):
-        if kind == "units":
-            classes = np.unique(rng.integers(0, n - 2, n), return_inverse=True)[1]
         least = k if kind == "units" else int(rng.integers(2, 4))
-        requirement = DistinctClasses(classes, least)
+        if kind == "units":
+            classes = rng.integers(0, n - 2, n)
+            options = {"units": classes}
+        else:
+            options = {"confidential": classes, "l": least}
 
         def is_allowed(group: list[int]) -> bool:
             return len({*classes[group].tolist()}) >= least
 
-    return Trial(kind, records, k, weights, requirement, is_allowed)
+    return Trial(kind, records, k, options, is_allowed)
+
+
+def draw_close_trial(
+    rng: np.random.Generator, kind: str, records: np.ndarray, k: int, weights: Any
+) -> Trial:
+    """Return a table whose groups are close to it, by one of the distances."""
+    n = len(records)
+    t = float(rng.uniform(0.08, 0.35))
+    values = (2 * records[:, 0] + rng.normal(size=n)).round(int(rng.integers(0, 2)))
+    if kind in CLOSE[1:3]:
+        values = np.clip(values.round(), 0, 3)
+    options: dict[str, Any] = {"confidential": values, "t": t}
+    if kind == CLOSE[3]:
+        options["weights"] = weights
+    else:
+        options["distance"] = kind
+    if kind == "hierarchical":
+        options["tree"] = TREE
+    distinct, codes = np.unique(values, return_inverse=True)
+
+    def share(group: list[int]) -> np.ndarray:
+        return np.bincount(codes[group], minlength=len(distinct)) / len(group)
+
+    def is_allowed(group: list[int]) -> bool:
+        away = share(group) - share([*range(n)])
+        if kind == "equal":
+            far = np.abs(away).sum() / 2
+        elif kind == "hierarchical":  # half of each leaf's and each branch's
+            low = away[distinct < 2].sum()
+            far = (np.abs(away).sum() + 2 * abs(low)) / 4
+        else:
+            far = np.abs(np.cumsum(away)[:-1]).sum() / max(len(distinct) - 1, 1)
+        return bool(far <= t + 1e-12)
+
+    return Trial(kind, records, k, options, is_allowed)
 
 
 def find_least_loss(trial: Trial) -> float:
     """Return the least loss of all partitions; inf if none is allowed."""
     n = len(trial.records)
-    weights = np.ones(n) if trial.weights is None else trial.weights
+    weights = trial.options.get("weights", np.ones(n))
     costs: dict[int, float] = {}
     for size in range(trial.k, n + 1):
         for group in combinations(range(n), size):
@@ -113,13 +149,10 @@ def iterate_shares(tables: int, seed: int) -> Iterator[tuple[str, float]]:
     while count < tables:
         trial = draw_trial(rng, KINDS[count % len(KINDS)])
         loss = find_least_loss(trial)
-        least = trial.requirement.find_least_size(trial.k) if trial.requirement else 0
-        k = max(trial.k, least)
-        if not np.isfinite(loss) or loss < 1e-12 or len(trial.records) < 2 * k:
+        if not np.isfinite(loss) or loss < 1e-12:
             continue
         count += 1
-        options: dict[str, Any] = {"weights": trial.weights}
-        if trial.requirement is not None:
-            options["requirements"] = [trial.requirement]
-        proven = bound_partitions(trial.records, k, SECONDS, **options)
-        yield trial.kind, proven.bound / loss
+        bound = loss_bound(
+            trial.records, trial.k, scale="none", bound=SECONDS, **trial.options
+        )
+        yield trial.kind, bound / loss

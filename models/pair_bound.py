@@ -12,6 +12,8 @@ Data
     a_cl         (c, n)  the end of that pair, i_c or j_c, that represents record l; or
                          none: the pair itself represents l, in the set M_c
     U_u          (u, n)  sets of records, for sizes
+    i_f, e_f, b_f (f,)   record, entry of it and side of each row f of a requirement
+    l_fj         (f, n)  entry of each other record j in row f
     D_ij         (n, n)  squared distances |x_i - x_j|^2, derived
 Variables
     w_ij         (p,)    k / s if i and j share a group of s records, 0 otherwise: i < j
@@ -24,8 +26,9 @@ Subject to
     triangle:  w_ij + w_il - w_jl <= x_i                 for each i and all j < l
     common:    sum_{l not in M_c} w_{a_cl, l} >= (k - 2 - |M_c|) w_{i_c, j_c}
     sizes:     sum_{i in U_u} x_i <= k floor(|U_u| / k) + sum_{i in U_u, j not} w_ij
+    promise:   sum_j l_fj w_{i_f, j} + e_f x_{i_f} >= b_f
     share:     0 <= w_ij <= 1
-    least:     k / (2k - 1) <= x_i <= 1
+    least:     k / (2k - 1) <= x_i <= 1; with promises k / n <= x_i <= 1
 
 Class: LP.
 
@@ -37,10 +40,12 @@ common: if j_c is in S, too, at least s - 2 - |M_c| >= k - 2 - |M_c| of its othe
 members are not in M_c, and each adds k/s on the left; otherwise the right side is 0.
 sizes: a group within U adds s k/s = k on the left, and U has room for floor(|U| / k);
 one with p members in U and s - p >= 1 others adds p k/s on the left, and at least as
-much, p (s - p) k/s, on the right.
+much, p (s - p) k/s, on the right.  promise: rows of a requirement on groups, such as
+t-closeness, hold for the groups that satisfy it, which may not be splittable; see
+docs/mathematics/pair_bound.md.
 
-Multipliers y, p, v, u, z >= 0 of the five families leave each variable a reduced cost,
-r_ij = D_ij / k - y_i - y_j + ... and rho_i = -y_i - ..., and prove
+Multipliers y, p, v, u, z >= 0 of the first five families leave each variable a reduced
+cost, r_ij = D_ij / k - y_i - y_j + ... and rho_i = -y_i - ..., and prove
 
     k sum y - k sum_u floor(|U_u| / k) z_u + sum_i min(rho_i, k/(2k-1) rho_i)
         + sum_{i < j} min(0, r_ij).
@@ -67,7 +72,7 @@ from aggopt.models._model import Model
 from aggopt.models.shared.constraints import amounts, labelled
 
 LANGUAGES = ("cvxpy", "pyomo")
-FAMILIES = ("degree", "cap", "triangle", "common", "sizes")
+FAMILIES = ("degree", "cap", "triangle", "common", "sizes", "promise")
 FIRST, SECOND, ITSELF = 0, 1, -1  # which pair represents a record in a cut
 EPS = 16 * float(np.finfo(float).eps)  # more than the rounding of a few operations
 
@@ -78,6 +83,15 @@ class Family(NamedTuple):
     pairs: Any
     own: Any
     sides: Floats
+
+
+class Promises(NamedTuple):
+    """Rows of a requirement: record (f,), entry (f,), side (f,), and levels (f, n)."""
+
+    record: Labels
+    entry: Floats
+    side: Floats
+    levels: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +108,8 @@ class Data:
         l represents it.
     inside : (u, n)
         Whether each record is in U_u; no set when omitted.
+    promises
+        Rows that groups satisfy in addition; none when omitted.
     """
 
     x: Floats = field(repr=False)
@@ -101,6 +117,7 @@ class Data:
     cut: Labels | None = field(default=None, repr=False)
     ends: Labels | None = field(default=None, repr=False)
     inside: Bool | None = field(default=None, repr=False)
+    promises: Promises | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         n = len(check_matrix(self.x, name="x"))
@@ -117,6 +134,8 @@ class Data:
                 f"inside has the shape {self.inside.shape}.",
                 fix=f"pass a row of {n} entries for each set.",
             )
+        if self.promises is not None:
+            _require_promises(self.promises, n)
 
     @property
     def n(self) -> int:
@@ -125,8 +144,9 @@ class Data:
 
     @property
     def lowest(self) -> float:
-        """Least value of an x_i: groups have 2k - 1 records at most."""
-        return self.k / (2 * self.k - 1)
+        """Least value of an x_i: a larger group than 2k - 1 records can be split."""
+        largest = 2 * self.k - 1 if self.promises is None else self.n
+        return self.k / largest
 
     @cached_property
     def pairs(self) -> tuple[Labels, Labels]:
@@ -164,6 +184,7 @@ class Data:
             "triangle": _make_triangles(self),
             "common": _make_common(self),
             "sizes": _make_sizes(self),
+            "promise": _make_promises(self),
         }
 
 
@@ -181,6 +202,16 @@ def _require_cuts(cut: Labels, ends: Labels, n: int) -> None:
         )
     if not np.isin(ends, (FIRST, SECOND, ITSELF)).all():
         raise JobError("Some entry of ends is no end.", fix="pass 0, 1 or -1.")
+
+
+def _require_promises(promises: Promises, n: int) -> None:
+    count = len(promises.record)
+    shapes = [np.shape(values) for values in promises]
+    if shapes != [(count,), (count,), (count,), (count, n)]:
+        raise JobError(
+            f"The rows of promises have the shapes {shapes}.",
+            fix=f"pass a record, an entry, a side and {n} levels for each row.",
+        )
 
 
 def _build_sparse(row: Any, column: Any, entry: Any, shape: tuple[int, int]) -> Any:
@@ -250,6 +281,18 @@ def _make_sizes(data: Data) -> Family:
     u, i = np.nonzero(inside)
     own = _build_sparse(u, i, -1.0, (len(inside), data.n))
     return Family(pairs, own, -data.k * np.floor(inside.sum(axis=1) / data.k))
+
+
+def _make_promises(data: Data) -> Family:
+    """Return sum_j l_fj w_{i_f, j} + e_f x_{i_f} >= b_f."""
+    record, entry, side, levels = data.promises or Promises(
+        np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros((0, data.n))
+    )
+    f, j = np.nonzero(np.arange(data.n) != record[:, None])
+    shape = (len(record), len(data.costs))
+    pairs = _build_sparse(f, data.number[record[f], j], levels[f, j], shape)
+    rows = np.arange(len(record))
+    return Family(pairs, _build_sparse(rows, record, entry, (len(rows), data.n)), side)
 
 
 class Point(NamedTuple):

@@ -96,7 +96,10 @@ def anonymity_first(
     )
     by = "anonymity_first"
     spent = clock.spent
-    return Partition(labels, certify_squares(records, labels, k, by=by, seconds=spent))
+    evidence = certify_squares(
+        records, labels, k, by=by, seconds=spent, requirements=promise.requirements
+    )
+    return Partition(labels, evidence)
 
 
 def _assign_groups(

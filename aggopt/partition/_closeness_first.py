@@ -115,7 +115,10 @@ def closeness_first(
     )
     by = "closeness_first"
     spent = clock.spent
-    return Partition(labels, certify_squares(records, labels, k, by=by, seconds=spent))
+    evidence = certify_squares(
+        records, labels, k, by=by, seconds=spent, requirements=promise.requirements
+    )
+    return Partition(labels, evidence)
 
 
 def compute_stratum_count(n: int, k: int, t: Fraction) -> int:

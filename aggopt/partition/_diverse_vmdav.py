@@ -26,6 +26,7 @@ from aggopt.partition.shared.evidence import certify_squares
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import scale_records
 from aggopt.partition.shared.settings import Grouping
+from aggopt.privacy.models.l_diversity import Diversity
 
 FEW = 50  # nearest records that may join a group: d_in is hardly less for others
 
@@ -131,9 +132,15 @@ def diverse_vmdav(
     clock.report(1.0)
     by = "diverse_vmdav"
     spent = clock.spent
-    return Partition(
-        labels, certify_squares(records, labels, required_k, by=by, seconds=spent)
+    evidence = certify_squares(
+        records,
+        labels,
+        required_k,
+        by=by,
+        seconds=spent,
+        requirements=(Diversity("", level, l, diversity),),
     )
+    return Partition(labels, evidence)
 
 
 def _take_groups(

@@ -111,7 +111,10 @@ def merge_until_close(
     labels = merge_with_nearest(records, labels, promise, progress)
     by = "merge_until_close"
     spent = clock.spent
-    return Partition(labels, certify_squares(records, labels, k, by=by, seconds=spent))
+    evidence = certify_squares(
+        records, labels, k, by=by, seconds=spent, requirements=promise.requirements
+    )
+    return Partition(labels, evidence)
 
 
 def _resolve_method(initial: str | PartitionFunction) -> PartitionFunction:

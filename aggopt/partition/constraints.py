@@ -22,6 +22,7 @@ from aggopt.core.validation import (
     Labels,
     check_matrix,
     find_caller_stacklevel,
+    is_number,
     is_whole_number,
 )
 from aggopt.errors import (
@@ -298,6 +299,22 @@ def read_constraints(arguments: ConstraintArguments, n: int) -> Constraints | No
         require_reachable(np.bincount(level), arguments.l, arguments.diversity)
         diversity = Diversity("", level, int(arguments.l), arguments.diversity)
     return Constraints(closeness, diversity)
+
+
+def require_dominance(share: object, weights: object) -> None:
+    """Raise unless `share` is a valid limit of one record's weight in a group."""
+    if share is None:
+        return
+    if not is_number(share) or not 0 < share <= 1:  # type: ignore[operator]
+        raise JobError(
+            f"dominance = {share}.",
+            fix="pass a share above 0 and at most 1: dominance=0.6.",
+        )
+    if weights is None:
+        raise JobError(
+            "dominance refers to weights, and records have none.",
+            fix="pass weights=, one for each record, or leave dominance out.",
+        )
 
 
 def with_dominance(

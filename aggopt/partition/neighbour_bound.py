@@ -1,20 +1,21 @@
 """Lower bounds on the loss of every partition into groups of at least k records."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Progress, quote_limit, throttle
-from aggopt.core.memory import require_memory
 from aggopt.core.parallel import ignore_progress
 from aggopt.core.record_weights import compute_sse
 from aggopt.core.validation import (
     Floats,
+    Labels,
     check_group_size,
     find_caller_stacklevel,
     is_number,
@@ -30,6 +31,7 @@ from aggopt.partition.shared.scaling import (
 
 if TYPE_CHECKING:
     from aggopt.algorithms.pair_bound.requirements import PairRequirement
+    from aggopt.privacy.requirement import Requirement
 
 ROUNDING = 1e-12  # share of the loss of one group that rounding may have added
 BUDGETS = ("quick", "none")
@@ -75,6 +77,13 @@ def loss_bound(
     weights: npt.ArrayLike | None = None,
     confidential: npt.ArrayLike | None = None,
     t: float | Fraction | None = None,
+    distance: str = "ordered",
+    tree: Mapping[Any, Any] | None = None,
+    l: int | None = None,  # noqa: E741
+    alpha: float | None = None,
+    units: npt.ArrayLike | None = None,
+    strata: npt.ArrayLike | None = None,
+    dominance: float | None = None,
     bound: str | float = "quick",
     progress: Progress | None = None,
 ) -> float:
@@ -98,10 +107,27 @@ def loss_bound(
         Sampling weights, above 0: the bound is of sum_i w_i |x_i - c|^2 with weighted
         means c, on the scale of the weights, and z-scores are by weighted moments.
     confidential : (n,) or (n, c), optional
-        Confidential numbers: the bound is of partitions into t-close groups, and shows
-        how much t costs at least.  It takes a budget, and no weights.
+        Confidential attributes, for t, l and alpha, each of which applies to every
+        attribute.  The bound is of partitions whose groups satisfy them: it shows how
+        much they cost at least.  These and the following arguments take a budget.
     t : float, optional
-        Largest ordered EMD between a group and the table, by distinct values.
+        Largest EMD between a group and the table, 0 < t < 1.
+    distance : "ordered", "equal" or "hierarchical"
+        Of t, as in `aggopt.privacy.t_closeness`: ordered numbers, by distinct values;
+        names that are equally far apart; or names in a `tree`.
+    tree : dict, optional
+        The tree of the hierarchical distance: nested, {"lung": ["flu", "asthma"]}, or
+        the parent of each value.
+    l : int, optional
+        Distinct values in a group, at least.
+    alpha : float, optional
+        Largest share of one value in a group, 0 < alpha <= 1: (alpha, k)-anonymity.
+    units : (n,), optional
+        Unit of each record, such as a person: a group has records of k units or more.
+    strata : (n,), optional
+        Stratum of each record: a group has records of one stratum only.
+    dominance : float, optional
+        Largest share of one record in the weight of its group; it takes weights.
     bound : "quick", "none" or seconds
         The budget.  "none": the neighbour bound; "quick": up to three seconds, fewer
         for small tables; or a number of seconds from 0 up.  Seconds of a usual
@@ -121,17 +147,17 @@ def loss_bound(
     Raises
     ------
     InfeasibleInputError
-        k exceeds n.
+        k exceeds n, the number of units or the records of a stratum; or no groups
+        satisfy l, alpha or dominance.
     JobError
-        k is below 1 or not a whole number; t is not strictly between 0 and 1;
-        confidential without t or a budget, or with weights; bound is no budget; an
-        unknown scale or budget (UnknownNameError).
-    MemoryLimitError
-        The distinct confidential values do not fit memory.
+        k is below 1 or not a whole number; t, l, alpha or dominance is no number in its
+        range; confidential without t, l and alpha, or one of these without it; distance
+        or tree without t; a requirement without a budget; bound is no budget; an
+        unknown scale, distance or budget (UnknownNameError).
     TableError
         X is not a matrix of finite numbers; weights are not one number above 0 for
-        each record, or span more than six orders of magnitude; confidential is not one
-        number per record.
+        each record, or span more than six orders of magnitude; confidential, units or
+        strata are not one value per record, or values do not fit the distance.
 
     Warns
     -----
@@ -175,50 +201,34 @@ def loss_bound(
     >>> round(loss_bound(X, k=2, scale="none", bound="none"), 6)
     2.0
     """
-    records, _ = scale_with_weights(X, scale, weights)
-    k = check_group_size(k, len(records))
-    seconds = read_budget(bound, len(records), k)
-    requirements = _read_closeness(confidential, t, len(records))
-    if requirements and (weights is not None or not seconds):
+    from aggopt.partition.shared import bound_arguments
+
+    records, weighing = scale_with_weights(X, scale, weights)
+    n = len(records)
+    k = check_group_size(k, n)
+    seconds = read_budget(bound, n, k)
+    arguments = bound_arguments.BoundArguments(
+        confidential, t, distance, tree, l, alpha, units, dominance
+    )
+    requirements = bound_arguments.read_requirements(arguments, n, k, weights)
+    codes = None if strata is None else bound_arguments.read_strata(strata, n, k)
+    if (requirements or codes is not None) and not seconds:
         raise JobError(
-            "A bound of t-close groups takes a budget, and no weights.",
-            fix='pass bound="quick" or a number of seconds above 0, and leave weights '
-            "out.",
+            "A bound of groups that satisfy requirements takes a budget.",
+            fix='pass bound="quick" or a number of seconds above 0.',
         )
-    proven = prove_loss(
+    proven = prove_promised_loss(
         records,
         k,
-        weights=weights,
+        requirements,
+        weights=weighing.values,
         seconds=seconds,
-        requirements=requirements,
+        strata=codes,
         progress=throttle(progress),
     )
     if bound not in BUDGETS:
         warn_of_limit(proven)
-    return proven.bound
-
-
-CLOSE_BYTES = 128  # for each record and each distinct confidential value
-
-
-def _read_closeness(
-    confidential: npt.ArrayLike | None, t: float | Fraction | None, n: int
-) -> "list[PairRequirement]":
-    """Return the t-closeness of each confidential attribute; none without any."""
-    if confidential is None and t is None:
-        return []
-    if confidential is None or t is None:
-        raise JobError(
-            "confidential and t are given one without the other.",
-            fix="pass both, or leave both out.",
-        )
-    from aggopt.algorithms.pair_bound.requirements import OrderedCloseness
-    from aggopt.partition.constraints import CloseToTable
-
-    close = CloseToTable.of(confidential, n, t, "distinct")
-    values = sum(attribute.m for attribute in close.attributes)
-    require_memory(CLOSE_BYTES * n * values, f"a bound by {values} distinct values")
-    return [OrderedCloseness(a.place, float(close.t)) for a in close.attributes]
+    return proven.bound * weighing.unit
 
 
 class ProvenLoss(NamedTuple):
@@ -323,3 +333,89 @@ def warn_of_limit(proven: ProvenLoss) -> None:
             f"The bound is lower than it could be: {proven.limit}.",
             stacklevel=find_caller_stacklevel(),
         )
+
+
+FREE = 0.2  # share of the budget for the bound without requirements, at most
+
+
+def compute_promised_bound(
+    records: Floats,
+    k: int,
+    requirements: "Sequence[Requirement | PairRequirement]",
+    *,
+    weights: Floats | None = None,
+    seconds: float | None = None,
+    loss: float = inf,
+    left: float = inf,
+) -> float:
+    """Return the bound of `prove_promised_loss`; Ctrl-C is raised."""
+    proven = prove_promised_loss(
+        records,
+        k,
+        requirements,
+        weights=weights,
+        seconds=seconds,
+        loss=loss,
+        left=left,
+    )
+    if proven.interrupted:
+        raise KeyboardInterrupt
+    return proven.bound
+
+
+def prove_promised_loss(
+    records: Floats,
+    k: int,
+    requirements: "Sequence[Requirement | PairRequirement]",
+    *,
+    jobs: int | None = None,
+    weights: Floats | None = None,
+    seconds: float | None = None,
+    strata: Labels | None = None,
+    loss: float = inf,
+    left: float = inf,
+    progress: Progress = ignore_progress,
+) -> ProvenLoss:
+    """Return what groups of k that satisfy all requirements lose at least.
+
+    With strata (n,), 0..s-1, each group is within one.  The records (n, d) are scaled
+    for distances, and the weights to mean 1.  The bound is the larger one of two: that
+    of the pair program, within a budget of seconds, "quick" when omitted; and that of t
+    and one ordered attribute, `aggopt.models.closeness_bound`, without weights, for
+    which the solver has `left` seconds and GRACE more.
+    """
+    prove = partial(prove_loss, jobs=jobs, progress=progress)
+    if not requirements and strata is None:
+        return prove(records, k, weights=weights, seconds=seconds, loss=loss)
+    from aggopt.partition.shared.promised_bound import (
+        bound_closeness,
+        list_pair_requirements,
+    )
+
+    n = len(records)
+    seconds = read_budget("quick", n, k) if seconds is None else seconds
+    rows = list_pair_requirements(requirements)
+    strata = np.zeros(n, np.intp) if strata is None else strata
+    parts: list[ProvenLoss] = []
+    for stratum in range(int(strata.max()) + 1):
+        members = np.flatnonzero(strata == stratum)
+        budget = seconds * len(members) / n
+        part = partial(
+            prove,
+            records[members],
+            k,
+            weights=None if weights is None else weights[members],
+        )
+        free = min(FREE * budget, read_budget("quick", len(members), k))
+        known = part(seconds=free if rows else budget)
+        if rows and not known.interrupted:
+            selected = [each.select(members) for each in rows]
+            promised = part(seconds=budget - free, requirements=selected)
+            known = promised._replace(bound=max(known.bound, promised.bound))
+        parts.append(known)
+    bound = sum(part.bound for part in parts)
+    interrupted = any(part.interrupted for part in parts)
+    if weights is None and not interrupted and bound < loss:
+        bound = max(bound, bound_closeness(records, requirements, left))
+    limits = [part.limit for part in parts if part.limit]
+    return ProvenLoss(bound, interrupted, limits[0] if limits else None)

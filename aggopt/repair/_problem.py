@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.deadline import LONGEST, Deadline
+from aggopt.core.deadline import Deadline
 from aggopt.core.record_weights import group_sse, group_sums
-from aggopt.core.types import F64, I64
+from aggopt.core.types import I64
 from aggopt.core.validation import (
     Floats,
     Labels,
@@ -19,8 +19,6 @@ from aggopt.core.validation import (
     renumber_groups,
 )
 from aggopt.errors import JobError, SolverError, TableError
-from aggopt.models import closeness_bound as model
-from aggopt.partition import neighbour_bound as free
 from aggopt.partition.constraints import (
     NEAR,
     CloseToTable,
@@ -29,13 +27,15 @@ from aggopt.partition.constraints import (
     combine_constraints,
 )
 from aggopt.partition.merging import merge_with_nearest
+from aggopt.partition.neighbour_bound import compute_promised_bound
 from aggopt.partition.neighbours import find_neighbours
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import scale_records
 from aggopt.privacy.closeness import warn_of_constant
 from aggopt.privacy.distance import read_threshold
+from aggopt.privacy.models.t_closeness import Closeness
 from aggopt.privacy.ordered_attribute import Ordered
-from aggopt.solvers import Certificate, Status, choose_solver, solve
+from aggopt.solvers import Certificate, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,10 +154,7 @@ def _merge_small(problem: Problem, labels: Labels) -> Labels:
     return np.unique(name[labels], return_inverse=True)[1].astype(np.intp)
 
 
-PIECES = (4, 8)  # of f; more give better bounds, but harder programs
 MET = 1e-9  # share of the objective that rounding may leave between objective and bound
-WIDEST = 24  # directions of the program: 1 s, and seven with twice as many
-GRACE = 10.0  # seconds for the bound, which takes one or two, after the search
 ROUNDING = 1e-26  # loss for each entry of z-scores that counts as 0
 
 
@@ -166,63 +163,12 @@ def bound_loss(
 ) -> float:
     """Return a lower bound on the SSE of t-close groups of k records or more.
 
-    `seconds` is the budget of the bound for any groups of k.
+    `seconds` is the budget of the pair program, and `left` the time for the bound of t.
     """
-    return max(
-        free.compute_loss_bound(problem.Z, problem.k, seconds=seconds),
-        bound_close_loss(problem, left),
+    close = Closeness("", problem.ordered, problem.t)
+    return compute_promised_bound(
+        problem.Z, problem.k, [close], seconds=seconds, left=left
     )
-
-
-def bound_close_loss(problem: Problem, left: float = np.inf) -> float:
-    """Return a lower bound on the SSE of t-close groups of any size, or 0.0.
-
-    The bound is of t only, whatever the sizes of groups. The solver's multipliers prove
-    it, whatever the solver reports. If the records have many coordinates, as encoded
-    names do, only some directions are used: the loss in these is part of the loss in
-    all.
-
-    The solver has `left` seconds and GRACE more, LONGEST at most.
-    """
-    if problem.ordered.m == 1:
-        return 0.0
-    place = problem.ordered.place / (problem.ordered.m - 1)
-    solver = choose_solver(None, model.MODEL.kind).name
-    best = 0.0
-    Z = _reduce_directions(problem, place)
-    clock = Deadline(min(max(left, 0.0) + GRACE, LONGEST))
-    for pieces in PIECES:
-        if clock.over:
-            break
-        data = model.Data(Z, place, problem.t, pieces)
-        program = model.build(data, "cvxpy")
-        status = solve(program, solver, time_limit=clock.left).status
-        if status.usable and status is not Status.UNANSWERED:
-            multipliers = model.multipliers(program, data)
-            best = max(
-                best, 0.0 if multipliers is None else model.proven(data, multipliers)
-            )
-    return best * Z.size
-
-
-def _reduce_directions(problem: Problem, place: F64) -> F64:
-    """Return the records' coordinates in up to WIDEST orthogonal directions.
-
-    Those along which f varies are first, then those along which records vary most.
-    """
-    Z = problem.Z
-    if Z.shape[1] <= WIDEST:
-        return Z
-    from scipy.linalg import eigh
-
-    centred = Z - Z.mean(axis=0)
-    last = Z.shape[1] - 1
-    axes_of_records = eigh(
-        centred.T @ centred, subset_by_index=[last - WIDEST + 1, last]
-    )[1][:, ::-1]
-    f_directions = model.Data(Z, place, problem.t, max(PIECES)).way
-    axes = np.linalg.qr(np.hstack([centred.T @ f_directions, axes_of_records]))[0]
-    return np.asarray(centred @ axes[:, :WIDEST])
 
 
 def raise_bound(

@@ -9,14 +9,12 @@ from aggopt.core.deadline import Progress
 from aggopt.core.record_weights import compute_plain_group_means, group_sse
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
-from aggopt.partition.neighbour_bound import compute_loss_bound, read_budget
+from aggopt.partition.neighbour_bound import compute_promised_bound, read_budget
 from aggopt.partition.shared.evidence import Budget
 from aggopt.partition.shared.scaling import scale_with_weights
 from aggopt.privacy.distance import compute_starts
-from aggopt.privacy.models.t_closeness import Closeness
-from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.privacy.requirement import Requirement, sort_by_group
-from aggopt.repair._problem import Problem, bound_close_loss, raise_bound
+from aggopt.repair._problem import raise_bound
 from aggopt.solvers import Certificate, Status
 
 NEAR = 8
@@ -104,25 +102,15 @@ def certify_groups(
 ) -> Certificate:
     """Return the certificate of labels (n,): OPTIMAL if the loss meets its bound.
 
-    objective: the sum of squares within groups, on z-scores. bound: the highest of the
-    bound for any groups of k, the bound for t-close groups if t is required of one
-    attribute by the ordered distance, and `start`, the partition's own bound for all
-    groups of k (or None). violation: 0.0, decided exactly. With sampling weights (n,)
-    squares are weighted, and closeness gives no bound. The bound of closeness may take
-    `left` seconds, and a few more; `budget` is that of the bound for any groups of k.
+    objective: the sum of squares within groups, on z-scores. bound: no groups of k that
+    satisfy the requirements lose less; the higher one of `compute_promised_bound` and
+    `start`, the partition's own bound for all groups of k (or None). violation: 0.0,
+    decided exactly. With sampling weights (n,) squares are weighted. The bound of
+    closeness may take `left` seconds, and a few more; `budget` is that of the pair
+    program.
     """
     scaled, weighing = scale_with_weights(X, "z", weights)
     Z = np.ascontiguousarray(scaled)
-    close = (
-        []
-        if weighing.values is not None
-        else [
-            Problem(Z, requirement.distance, k, float(requirement.t))
-            for requirement in requirements
-            if isinstance(requirement, Closeness)
-            and isinstance(requirement.distance, Ordered)
-        ]
-    )
     broken = max(
         requirement.measure_shortfall(*sort_by_group(labels)).max()
         for requirement in requirements
@@ -135,19 +123,16 @@ def certify_groups(
         by,
         seconds,
     )
-    free = compute_loss_bound(
+    promised = compute_promised_bound(
         Z,
         k,
-        weights=weights,
+        requirements,
+        weights=weighing.values,
         seconds=read_budget(budget.bound, len(Z), k, budget.share),
-        loss=certificate.objective,
+        loss=certificate.objective / weighing.unit,
+        left=left,
     )
-    bounds = [
-        start,
-        free,
-        *(weighing.unit * bound_close_loss(requirement, left) for requirement in close),
-    ]
-    return raise_bound(certificate, bounds, Z.size)
+    return raise_bound(certificate, [start, weighing.unit * promised], Z.size)
 
 
 def _sum_shortfalls(

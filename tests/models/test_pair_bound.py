@@ -8,8 +8,10 @@ from conftest import require_solver
 from partition import exact
 
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.models import MODELS
 from aggopt.models import pair_bound as model
 from aggopt.solvers import SOLVERS, solve
+from aggopt.solvers.run_solver import run_solver
 
 LP = pytest.mark.parametrize("name", ["cvxpy:highs", "pyomo:highs"])
 SIZES = [(5, 2), (6, 2), (7, 3), (8, 3), (9, 4)]
@@ -93,6 +95,40 @@ def test_degrees_alone_prove_the_neighbour_bound(n, k):
     assert model.proven(data, y) >= neighbour_bound * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("name", ["cvxpy:highs", "pyomo:highs", "pair_bound"])
+def test_rows_of_a_requirement_hold_for_groups_that_satisfy_it(name):
+    require_solver(name)
+    n, k, alpha = 9, 2, 0.5
+    x = np.random.default_rng(6).normal(size=(n, 2))
+    codes = np.arange(n) % 3
+    levels = np.tile(-1.0 * (codes == np.arange(3)[:, None]), (n, 1))
+    record = np.repeat(np.arange(n), 3)
+    entry = levels[np.arange(3 * n), record]
+    rows = model.Promises(record, entry, np.full(3 * n, -alpha * k), levels)
+    data = model.Data(x, k, promises=rows)
+    best = np.inf
+    for labels in partitions(n, k):
+        counts = np.zeros((labels.max() + 1, 3))
+        np.add.at(counts, (labels, codes), 1)
+        missed = model.violations(data, model.point_of_groups(data, labels))
+        is_kept = (counts <= alpha * counts.sum(axis=1, keepdims=True)).all()
+        assert (missed["promise"] < 1e-9) == is_kept
+        if is_kept:
+            assert max(missed.values()) < 1e-9
+            best = min(best, loss(x, labels))
+    if name == "pair_bound":
+        value = run_solver(MODELS["pair_bound"], data, SOLVERS[name], None).bound
+    else:
+        problem = model.build(data, SOLVERS[name].language)
+        value = solve(problem, name).bound
+        multipliers = model.multipliers(problem, data)
+        assert model.proven(data, multipliers) == pytest.approx(value, abs=1e-6)
+    free = solve(model.build(model.Data(x, k), "cvxpy"), "cvxpy:highs").bound
+    assert free < value <= best * (1 + 1e-9)
+    with pytest.raises(JobError, match="shapes"):
+        model.Data(x, k, promises=rows._replace(levels=levels[:, 1:]))
+
+
 def test_violations_by_hand():
     x = np.array([[0.0], [1.0], [5.0], [6.0]])
     data = model.Data(x, 2, inside=np.array([[True, True, True, False]]))
@@ -106,6 +142,7 @@ def test_violations_by_hand():
         "triangle": 0.5,
         "common": 0.0,  # k - 2 = 0
         "sizes": 1.0,  # 3 records in 1 group, with nobody outside
+        "promise": 0.0,
         "share": 0.5,
         "least": 0.0,
     }

@@ -13,11 +13,18 @@ from refusals import refused
 
 from aggopt.algorithms.pair_bound import nearest
 from aggopt.core.record_weights import compute_sse
-from aggopt.errors import JobError, TableError, UnknownNameError
+from aggopt.errors import (
+    InfeasibleInputError,
+    JobError,
+    TableError,
+    UnknownNameError,
+)
 from aggopt.partition import in_blocks, local_search, loss_bound, mdav, optimal
+from aggopt.privacy import distinct_l, t_closeness
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(240, 3)) + 4 * RNG.integers(0, 3, size=(240, 1))
+VALUES = np.arange(len(X))
 
 
 def bound_in_units(x, k, seconds):
@@ -162,20 +169,116 @@ def test_a_smaller_t_costs_more():
     assert free <= local_search(X, 3, scale="none").loss
 
 
-def test_confidential_values_take_a_budget_and_no_weights():
-    values = np.arange(len(X))
-    with pytest.raises(JobError, match="one without the other"):
-        loss_bound(X, 3, confidential=values, bound=0.1)
-    with pytest.raises(JobError, match="one without the other"):
-        loss_bound(X, 3, t=0.1, bound=0.1)
-    with pytest.raises(JobError, match="takes a budget, and no weights"):
-        loss_bound(X, 3, confidential=values, t=0.1, bound="none")
-    with pytest.raises(JobError, match="takes a budget, and no weights"):
-        loss_bound(X, 3, confidential=values, t=0.1, bound=0.1, weights=values + 1.0)
-    with pytest.raises(JobError, match="not strictly between 0 and 1"):
-        loss_bound(X, 3, confidential=values, t=1.5, bound=0.1)
-    with pytest.raises(TableError):
-        loss_bound(X, 3, confidential=values[1:], t=0.1, bound=0.1)
+TREE = {"low": [0, 1], "high": [2, 3]}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["equal", "hierarchical", "weights", "l", "alpha", "units", "strata", "dominance"],
+)
+def test_no_partition_that_satisfies_a_requirement_goes_below(kind):
+    rng = np.random.default_rng(11)
+    shares = []
+    while len(shares) < 8:
+        k = int(rng.integers(2, 4))
+        n = int(rng.integers(2 * k + 1, 9))
+        x = rng.normal(size=(n, 2)).round(1)
+        codes = rng.integers(0, 4, n)
+        options, is_satisfied = restrict(kind, codes, np.exp(rng.normal(size=n)), k)
+        weights = options.get("weights")
+        best = min(
+            (
+                compute_sse(x, labels, weights)
+                for labels in all_partitions(n, k)
+                if is_satisfied(labels)
+            ),
+            default=0.0,
+        )
+        if not best:
+            continue
+        bound = loss_bound(x, k, scale="none", bound=0.05, **options)
+        assert bound <= best * (1 + 1e-12)
+        shares.append(bound / best)
+        free = loss_bound(x, k, scale="none", bound=0.01, weights=weights)
+        assert free <= bound
+    assert np.median(shares) > 0.6
+
+
+def restrict(kind, codes, weights, k):
+    """Return arguments of `loss_bound`, and whether groups satisfy them."""
+    values = np.array(["a", "b", "c", "d"])[codes]
+    if kind in ("equal", "hierarchical"):
+        options = {"confidential": codes, "t": 0.3, "distance": kind}
+        if kind == "hierarchical":
+            options["tree"] = TREE
+        measured = {name: options[name] for name in options if name[0] == "d"}
+        tree = options.get("tree")
+        return (
+            options,
+            lambda labels: t_closeness(labels, codes, tree=tree, **measured) <= 0.3,
+        )
+    if kind == "weights":
+        options = {"confidential": codes, "t": 0.25, "weights": weights}
+        return options, lambda labels: t_closeness(labels, codes) <= 0.25
+    if kind == "l":
+        options = {"confidential": values, "l": 2}
+        return options, lambda labels: distinct_l(labels, values) >= 2
+    if kind == "units":
+        return {"units": values}, lambda labels: distinct_l(labels, values) >= k
+    if kind == "strata":
+        if min(np.bincount(codes % 2, minlength=2)) < k:
+            return {}, lambda labels: False
+
+        def is_within(labels):
+            return all(np.ptp(codes[labels == g] % 2) == 0 for g in np.unique(labels))
+
+        return {"strata": codes % 2}, is_within
+    if kind == "alpha":
+
+        def is_spread(labels):
+            return all(
+                np.bincount(codes[labels == g]).max() <= 0.5 * (labels == g).sum()
+                for g in np.unique(labels)
+            )
+
+        enough = np.bincount(codes).max() <= 0.5 * len(codes)
+        if not enough:
+            return {}, lambda labels: False
+        return {"confidential": codes, "alpha": 0.5}, is_spread
+
+    def is_even(labels):
+        return all(
+            weights[labels == g].max() <= 0.5 * weights[labels == g].sum()
+            for g in np.unique(labels)
+        )
+
+    return {"weights": weights, "dominance": 0.5}, is_even
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "names"),
+    [
+        ({"confidential": VALUES}, JobError, ["confidential"]),
+        ({"t": 0.1}, JobError, ["t", "confidential"]),
+        ({"confidential": VALUES, "t": 1.5}, JobError, ["t"]),
+        ({"confidential": VALUES, "l": 0}, JobError, ["l"]),
+        ({"confidential": VALUES, "l": 300}, InfeasibleInputError, ["300"]),
+        ({"confidential": VALUES, "alpha": 0}, JobError, ["alpha"]),
+        ({"confidential": VALUES // 200, "alpha": 0.6}, InfeasibleInputError, ["0.6"]),
+        ({"confidential": VALUES[1:], "t": 0.1}, TableError, ["239", "240"]),
+        ({"confidential": VALUES, "l": 2, "distance": "equal"}, JobError, ["distance"]),
+        ({"confidential": VALUES, "t": 0.1, "distance": "hierarchical"}, JobError, []),
+        ({"units": VALUES // 120}, InfeasibleInputError, ["3", "2"]),
+        ({"units": VALUES[1:]}, TableError, ["units"]),
+        ({"strata": VALUES // 238}, InfeasibleInputError, ["3"]),
+        ({"dominance": 0.5}, JobError, ["dominance"]),
+        ({"dominance": 2, "weights": VALUES + 1.0}, JobError, ["dominance"]),
+        ({"confidential": VALUES, "t": 0.1, "bound": "none"}, JobError, ["budget"]),
+    ],
+)
+def test_requirements_that_cannot_be_bounded_are_refused(options, error, names):
+    with refused(error, *names):
+        loss_bound(X, 3, **{"bound": 0.1, **options})
 
 
 def test_progress_rises_to_1_and_an_interrupt_leaves_a_bound():

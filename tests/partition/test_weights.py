@@ -118,7 +118,9 @@ def test_dominance_is_never_broken(k, share):
     assert found.max() > 1
     free = local_search(X, k, weights=W, effort="fast")
     assert shares(free.labels, W).max() > share
-    assert found.certificate.bound == pytest.approx(free.certificate.bound)
+    bound = found.certificate.bound
+    assert bound == pytest.approx(loss_bound(X, k, weights=W, dominance=share))
+    assert free.certificate.bound < bound <= found.loss
 
 
 def test_dominance_is_kept_at_the_least_loss():

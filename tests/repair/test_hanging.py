@@ -6,7 +6,8 @@ import pytest
 from conftest import require_solver
 
 from aggopt.partition import mdav
-from aggopt.repair import _problem, closeness
+from aggopt.partition.shared import promised_bound
+from aggopt.repair import closeness
 from aggopt.repair._problem import create_problem, make_close
 from aggopt.solvers import Status
 from aggopt.solvers import process_pool as _pool
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("short_grace")
 @pytest.fixture(autouse=True)
 def highs(monkeypatch):
     require_solver("cvxpy:highs")
-    monkeypatch.setattr(_problem, "GRACE", 3.0)
+    monkeypatch.setattr(promised_bound, "GRACE", 3.0)
 
 
 def task(n=48):
@@ -45,7 +46,9 @@ def repaired(**how):
 def test_merged_groups_are_returned_where_highs_and_the_solver_end_badly(
     tmp_path, monkeypatch, hangs, solver, status
 ):
-    monkeypatch.setattr(_problem, "PIECES", ())  # whose solver is another, and slow
+    monkeypatch.setattr(
+        promised_bound, "PIECES", ()
+    )  # whose solver is another, and slow
     hanging.hang_highs(tmp_path, monkeypatch, hangs)
     found, merged = repaired(time_limit=1, solver=solver)
     assert found.certificate.status is status

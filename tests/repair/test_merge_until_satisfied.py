@@ -137,7 +137,10 @@ def test_dominance_is_kept_and_squares_are_weighted(name):
     assert found.sizes.min() >= 3
     proof = found.certificate
     assert proof.objective == pytest.approx(compute_sse(Z, found.labels, W))
-    assert proof.bound == pytest.approx(loss_bound(X, 3, weights=W))
+    free = loss_bound(X, 3, weights=W, bound="quick")
+    assert free < proof.bound <= proof.objective
+    kept = loss_bound(X, 3, weights=W, bound="quick", dominance=ASKED.share)
+    assert proof.bound == pytest.approx(kept)
     assert proof.violation == 0.0
 
 

@@ -9,6 +9,7 @@ from conftest import require_solver
 from partition.weighted import all_partitions
 
 from aggopt.algorithms.pair_bound import bound_partitions
+from aggopt.algorithms.pair_bound.closeness import NestedCloseness, OrderedCloseness
 from aggopt.algorithms.pair_bound.program import PairProgram, RoundEffort
 from aggopt.algorithms.pair_bound.requirements import DistinctClasses, LimitedShares
 from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF
@@ -17,6 +18,8 @@ from aggopt.errors import JobError
 from aggopt.models import MODELS
 from aggopt.models import pair_bound as model
 from aggopt.partition import mdav
+from aggopt.privacy.nested import Nested
+from aggopt.privacy.ordered_attribute import Ordered
 from aggopt.solvers import SOLVERS, Status, solve
 from aggopt.solvers.run_solver import run_solver
 
@@ -242,3 +245,53 @@ def test_no_partition_that_satisfies_a_requirement_goes_below(kind):
         assert proven.bound <= min(losses) * (1 + 1e-12)
         shares.append(proven.bound / min(losses))
     assert np.median(shares) > 0.7
+
+
+@pytest.mark.parametrize(
+    "kind", ["ordered", "blocks", "equal", "hierarchical", "shares", "distinct"]
+)
+def test_no_row_is_violated_by_a_group_that_satisfies_the_requirement(kind):
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        n = int(rng.integers(6, 40))
+        codes = np.unique(rng.integers(0, 12, n), return_inverse=True)[1]
+        group = rng.choice(n, int(rng.integers(2, n)), replace=False)
+        count = codes.max() + 1
+        counts = np.bincount(codes[group], minlength=count)
+        size, k = len(group), 2
+        labels = np.ones(n, int)
+        labels[group] = 0
+        if kind in ("ordered", "blocks"):
+            far = float(Ordered.of(codes).emd(labels)[0])
+            rows = OrderedCloseness(codes, far)
+            rows = rows.limit_classes(5) if kind == "blocks" else rows
+        elif kind == "shares":
+            rows = LimitedShares(codes, counts.max() / size)
+        elif kind == "distinct":
+            rows = DistinctClasses(codes, int((counts > 0).sum()))
+        else:
+            nested = Nested.equal(codes)
+            if kind == "hierarchical":
+                tree = {"a": {"b": [*range(5)]}, "c": [*range(5, 12)]}
+                nested = Nested.of(np.unique(codes).tolist(), codes, tree)
+            far = float(nested.emd(labels)[0])
+            weights = nested.weight / (2 * nested.height)
+            rows = NestedCloseness(codes, far, nested.paths, weights)
+        assert rows.find_least_size(1) <= size
+        together = np.zeros((n, rows.count))
+        in_group = np.bincount(rows.classes[group], minlength=rows.count)
+        together[group] = k / size * in_group
+        x = np.zeros(n)
+        x[group] = k / size
+        found = rows.separate(together, x, k)
+        assert not np.isin(found.apex, group).any()
+        limits = rows.limit_shares(np.ones(n), k, is_weighted=False)
+        assert (x[group] <= limits[group] + 1e-12).all()
+        # the rows of any point hold for the group
+        apart = rng.dirichlet(np.ones(rows.count), n)
+        found = rows.separate(k * apart, np.ones(n), k)
+        is_member = np.isin(found.apex, group)
+        left = found.levels[is_member] @ in_group * (k / size)
+        own = found.levels[np.arange(len(found.apex)), rows.classes[found.apex]]
+        left += (found.own - own)[is_member] * k / size
+        assert (left >= found.sides[is_member] - 1e-12).all()

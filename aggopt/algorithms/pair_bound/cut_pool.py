@@ -8,6 +8,7 @@ from aggopt.algorithms.pair_bound import row_kernels as rows
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats, Labels
 
+MERGING = 1e-11  # more than the rounding of a merged row takes off its side
 IDLE = 1e-7  # a cut with a smaller multiplier is dropped
 
 
@@ -98,7 +99,7 @@ class CutPool:
         c, u = (np.flatnonzero(v > least) for v in (self.common, self.sizes))
         end_start, ends = _take_lists(cuts.end_start, c)
         set_start, members = _take_lists(cuts.set_start, u)
-        f = np.flatnonzero(self.promises > IDLE)
+        f = np.flatnonzero(self.promises > least)
         level_start, levels = _take_lists(cuts.level_start, f)
         self.cuts = rows.Cuts(
             cuts.counted,
@@ -121,6 +122,44 @@ class CutPool:
         self.promises, self.promise_sides = self.promises[f], self.promise_sides[f]
         self.caps, self.triangles = self.caps[p], self.triangles[t]
         self.common, self.sizes = self.common[c], self.sizes[u]
+
+    def merge_promised(self, number: int) -> None:
+        """Merge the rows of a promise and a record, but the latest, into one.
+
+        A sum of rows times shares is a row that holds as they do.  With the sum of
+        their multipliers it proves as much.
+        """
+        cuts = self.cuts
+        rows_of = np.flatnonzero(cuts.promise == number)
+        rows_of = rows_of[np.argsort(cuts.apex[rows_of], kind="stable")]
+        apex = cuts.apex[rows_of]
+        is_old = np.diff(apex, append=-1) == 0  # rows are listed by age
+        old = rows_of[is_old]
+        if not len(old):
+            return
+        first = np.flatnonzero(np.diff(apex[is_old], prepend=-1))
+        totals = np.add.reduceat(self.promises[old], first)
+        shares = self.promises[old] / np.repeat(totals, np.diff(first, append=len(old)))
+        start = cuts.level_start[old, None]
+        level = np.arange(cuts.level_start[old[0] + 1] - start[0, 0])
+        at = start[first] + level
+        levels = cuts.levels.copy()
+        levels[at] = np.add.reduceat(shares[:, None] * levels[start + level], first)
+        own, sides = cuts.own.copy(), self.promise_sides.copy()
+        merged = old[first]
+        own[merged] = np.add.reduceat(shares * own[old], first)
+        sides[merged] = np.add.reduceat(shares * sides[old], first) - MERGING
+        self.promises[merged] = totals
+        kept = np.setdiff1d(np.arange(len(cuts.apex)), np.delete(old, first))
+        level_start, taken = _take_lists(cuts.level_start, kept)
+        self.cuts = cuts._replace(
+            apex=cuts.apex[kept],
+            promise=cuts.promise[kept],
+            own=own[kept],
+            level_start=level_start,
+            levels=levels[taken],
+        )
+        self.promises, self.promise_sides = self.promises[kept], sides[kept]
 
 
 def _take_lists(start: I64, chosen: Labels) -> tuple[I64, Labels]:

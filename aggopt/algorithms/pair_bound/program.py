@@ -33,6 +33,10 @@ from aggopt.core.validation import Floats, Labels
 LIMIT = 4.0
 LOCAL = (1e-3, 1e15)  # range of the scales of records: one may be far from all others
 LOCAL_WEIGHTS, PLAIN_WEIGHTS = (0.05, 20.0), (1e-3, 1e3)  # ranges of omega
+PROMISED_WEIGHTS = (0.05, 1e3)  # groups that satisfy a promise have far members
+CELLS = 4_000_000  # records times classes, for which a promise has rows
+CELL = 6.0  # entries that are visited in the time of a cell of a promise
+PAIR = 8.0  # the same of an unlisted pair and a row
 ROUND = 5e5  # entries that are visited in the time which a round takes besides
 STILL = 1e-20  # square of a movement that is none
 FIRST_VIOLATION = 0.02  # of cuts that enter; halved when none is left
@@ -79,7 +83,7 @@ class PairProgram:
         Entries and distances visited so far.  It grows alike under any load, so that
         results do not depend on the load.
     is_fixed
-        Whether the cuts of common neighbours and the sets are given.
+        Whether cuts of common neighbours, sets and rows of promises are given.
     """
 
     def __init__(
@@ -106,8 +110,12 @@ class PairProgram:
         self.bound = nearest.bound * (1 - NEIGHBOUR_ROUNDING)
         last = nearest.distances[:, k - 2]
         self.loses = bool(last.any() or promises)
-        self.promises = [promise.reorder(self.order) for promise in promises]
-        self._bound_sizes(is_weighted=weights is not None)
+        most = max(2, CELLS // n)
+        self.promises = [
+            promise.select(self.order).limit_classes(most) for promise in promises
+        ]
+        self.is_weighted = weights is not None
+        self._bound_sizes(is_weighted=self.is_weighted)
         self._set_scales(last)
         self.y = 0.5 * last * self.unit * self.masses
         self.limits = 0.5 * LIMIT * nearest.distances[:, -1] * self.unit * self.masses
@@ -131,8 +139,9 @@ class PairProgram:
         if is_weighted:
             self.low, self.high = _find_size_bounds(self.masses, k)
         for promise in self.promises:  # a group that satisfies it may not be split
-            self.low = np.full(n, k / n)
-            self.high = np.minimum(self.high, k / promise.least_sizes)
+            self.low = np.full(n, k / self.masses.sum() * (1 - SIZE_ROUNDING))
+            limits = promise.limit_shares(self.masses, k, is_weighted=is_weighted)
+            self.high = np.minimum(self.high, limits)
 
     def _set_scales(self, nearest: Floats) -> None:
         """Set the scale of costs, and of the multipliers of each record."""
@@ -141,7 +150,7 @@ class PairProgram:
         self.scale = 2.0 ** max(round(log2(typical)), LEAST_POWER)  # a power is exact
         self.unit = 1.0 / (self.k * self.scale)
         self.scales = np.clip(nearest * self.unit, *LOCAL) * self.masses
-        self.weights = LOCAL_WEIGHTS
+        self.weights = PROMISED_WEIGHTS if self.promises else LOCAL_WEIGHTS
         self.omega = 1.0
 
     def _list_start(self, near: I32) -> None:
@@ -287,6 +296,7 @@ class PairProgram:
         missing: list[I64] = []
         for start, stop in iterate_leaves(self.boxes):
             first, second = self._find_pairs(reaches, tops, start, stop)
+            self.work += PAIR * len(first) * len(self.pool.promises) / self.n
             listed = np.empty(len(first), np.int32)
             rows.mark_listed(self.pairs, first, second, listed)
             reduced = np.empty(len(first))
@@ -393,8 +403,8 @@ class PairProgram:
         if not self.is_fixed:
             added += self._add_common(support, weights, excess)
             added += self._add_sets(support, weights)
-        for number, promise in enumerate(self.promises):
-            added += self._add_promised(number, promise, support, weights)
+            for number, promise in enumerate(self.promises):
+                added += self._add_promised(number, promise, support, weights)
         if not added:
             self.least /= 2
         return added
@@ -508,6 +518,15 @@ class PairProgram:
             np.add.at(together, (one, classes[other]), weights)
         together[np.arange(self.n), classes] += self.x
         new = promise.separate(together, self.x, self.k)
+        if self.is_weighted:  # groups weigh more or less than their records
+            scaled = new.sides / self.k
+            new = new._replace(
+                own=new.own - scaled,
+                sides=np.zeros(len(scaled)),
+                levels=new.levels - scaled[:, None],
+            )
+        self.pool.merge_promised(number)
+        self.work += CELL * (together.size + self.pool.cuts.levels.size)
         pool, cuts = self.pool, self.pool.cuts
         begin = cuts.level_start[-1] + new.levels.shape[1] * np.arange(
             1, len(new.apex) + 1

@@ -5,9 +5,9 @@ values: sum_j w_ij level(class_j) + x_i own >= side.  It holds for every group o
 more records that satisfies the requirement.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -18,6 +18,8 @@ TOLERANCE = 1e-3  # violation from which on a row enters
 SLACK = 1e-9  # more than rounding takes off a threshold or a mean
 PARTNERS = 4  # nearest records of each class, or stratum of classes, in the first lists
 STRATA = 4  # strata of an ordered attribute, at least
+MOST_STRATA = 64
+TRIED = 10_000  # sizes of groups that are tried for a least size, at most
 
 
 class PromisedRows(NamedTuple):
@@ -28,45 +30,67 @@ class PromisedRows(NamedTuple):
     sides: Floats
     levels: Floats
 
+    @classmethod
+    def make_none(cls, count: int) -> "PromisedRows":
+        """Return no rows, of so many classes."""
+        none = np.zeros(0)
+        return cls(np.zeros(0, np.intp), none, none, np.zeros((0, count)))
+
 
 @dataclass(frozen=True, eq=False)
-class PairRequirement(ABC):
+class PairRequirement:
     """A requirement of groups that depends on the classes of their records.
+
+    It has no rows here, so that any groups satisfy it; kinds of requirements add rows.
 
     Attributes
     ----------
     classes : (n,)
         Class of each record, 0..count-1.
+    table : (count,)
+        Share of each class in the whole table; of the records if omitted.
     """
 
     classes: Labels = field(repr=False)
+    table: Floats | None = field(default=None, repr=False, kw_only=True)
 
-    def reorder(self, order: Labels) -> Self:
-        """Return the requirement of the records in another order."""
-        return replace(self, classes=self.classes[order])
+    def select(self, records: Labels) -> Self:
+        """Return the requirement of some records, or of all in another order.
+
+        The table that groups are compared with is the same.
+        """
+        return replace(self, classes=self.classes[records], table=self.shares)
+
+    def limit_classes(self, most: int) -> "PairRequirement":
+        """Return the requirement, or a weaker one, of at most so many classes."""
+        if self.count <= most:
+            return self
+        return PairRequirement(np.zeros_like(self.classes))
 
     @cached_property
     def count(self) -> int:
         """Number of classes."""
-        return int(self.classes.max()) + 1
+        return len(self.shares)
 
     @cached_property
     def shares(self) -> Floats:
-        """Share of the records in each class, (count,)."""
+        """Share of the table in each class, (count,)."""
+        if self.table is not None:
+            return self.table
         return np.bincount(self.classes) / len(self.classes)
-
-    @cached_property
-    def least_sizes(self) -> Floats:
-        """Fewest records of a group with each record, (n,); 1 if nothing is known."""
-        return np.ones(len(self.classes))
 
     def find_least_size(self, k: int) -> int:
         """Return the fewest records, k or more, of a group that satisfies it."""
         return k
 
+    def limit_shares(self, masses: Floats, k: int, *, is_weighted: bool) -> Floats:
+        """Return the greatest x_i = k / W (n,), W the weight of a group with i."""
+        return np.full(len(self.classes), np.inf)
+
     def find_strata(self, k: int) -> Labels:
         """Return the stratum of each record (n,): each has partners in all of them."""
-        return self.classes
+        few = self.count <= MOST_STRATA
+        return self.classes if few else np.zeros_like(self.classes)
 
     def find_partners(self, records: Floats, k: int) -> Labels:
         """Return the nearest records in each stratum (n, q); of its own, itself too."""
@@ -81,81 +105,12 @@ class PairRequirement(ABC):
             lists.append(members[near])
         return np.hstack(lists)
 
-    @abstractmethod
     def separate(self, together: Floats, x: Floats, k: int) -> PromisedRows:
         """Return violated rows.
 
         together (n, c) is how much each record is with each class, itself included.
         """
-
-
-@dataclass(frozen=True, eq=False)
-class OrderedCloseness(PairRequirement):
-    """t-closeness by the ordered distance: the classes are values in their order.
-
-    By Kantorovich, the mean over a group of any f with |f(a) - f(b)| <= the distance of
-    the values is within t of its mean over the table.
-    """
-
-    t: float
-
-    @cached_property
-    def cumulative(self) -> Floats:
-        """Share of the records up to each class but the last."""
-        return np.cumsum(self.shares)[:-1]
-
-    def find_least_size(self, k: int) -> int:
-        """Return the fewest records, k or more, of a group that is t-close.
-
-        A group of s records has shares that are multiples of 1 / s.
-        """
-        F = self.cumulative
-        n = len(self.classes)
-        for s in range(k, n):
-            if _mean(np.abs(np.round(F * s) / s - F)) <= self.t + SLACK:
-                return s
-        return n
-
-    @cached_property
-    def least_sizes(self) -> Floats:
-        """Fewest records of a group with each record: one or more has its value."""
-        F = self.cumulative
-        n = len(self.classes)
-        sizes = np.full(self.count, n)
-        for s in range(1, n):
-            open_classes = np.flatnonzero(sizes == n)
-            if not len(open_classes):
-                break
-            counts = np.round(F * s)
-            above = np.abs(np.maximum(counts, 1) / s - F)
-            below = np.abs(np.minimum(counts, s - 1) / s - F)
-            left = np.concatenate([[0.0], np.cumsum(below)])
-            right = np.concatenate([np.cumsum(above[::-1])[::-1], [0.0]])
-            distances = (left + right) / max(len(F), 1)
-            is_close = distances[open_classes] <= self.t + SLACK
-            sizes[open_classes[is_close]] = s
-        return sizes[self.classes].astype(np.float64)
-
-    def find_strata(self, k: int) -> Labels:
-        """Return strata of records of neighbouring values."""
-        rank = np.argsort(np.argsort(self.classes, kind="stable"))
-        return rank * max(k, STRATA) // len(rank)
-
-    def separate(self, together: Floats, x: Floats, k: int) -> PromisedRows:
-        """Return the row of the steepest f of each record that is too far."""
-        totals = together.sum(axis=1, keepdims=True)
-        shares = together / np.where(totals > 0, totals, 1.0)
-        gaps = np.cumsum(shares, axis=1)[:, :-1] - self.cumulative
-        far = np.abs(gaps).sum(axis=1) / max(self.count - 1, 1) > self.t + TOLERANCE
-        apex = np.flatnonzero(far & (totals[:, 0] > 0))
-        steps = np.sign(gaps[apex]) / max(self.count - 1, 1)
-        levels = np.zeros((len(apex), self.count))
-        np.cumsum(steps, axis=1, out=levels[:, 1:])  # -f, up to a constant
-        levels -= (levels @ self.shares)[:, None]
-        own = levels[np.arange(len(apex)), self.classes[apex]]
-        return PromisedRows(
-            apex, own, np.full(len(apex), -k * (self.t + SLACK)), levels
-        )
+        return PromisedRows.make_none(self.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +119,19 @@ class LimitedShares(PairRequirement):
 
     alpha: float
 
+    def find_least_size(self, k: int) -> int:
+        """Return the fewest records, k or more, of which no class has too many."""
+        present = np.bincount(self.classes)
+        for size in range(k, min(len(self.classes), k + TRIED)):
+            most = int(self.alpha * size * (1 + SLACK) + SLACK)
+            if np.minimum(present, most).sum() >= size:
+                return size
+        return min(len(self.classes), k + TRIED)
+
     def separate(self, together: Floats, x: Floats, k: int) -> PromisedRows:
         """Return the row of each record and class that has too large a share."""
-        apex, over = np.nonzero(together > k * self.alpha + TOLERANCE)
+        totals = together.sum(axis=1, keepdims=True)
+        apex, over = np.nonzero(together > totals * self.alpha + TOLERANCE)
         levels = np.zeros((len(apex), self.count))
         levels[np.arange(len(apex)), over] = -1.0
         own = levels[np.arange(len(apex)), self.classes[apex]]
@@ -183,6 +148,10 @@ class DistinctClasses(PairRequirement):
 
     least: int
 
+    def find_least_size(self, k: int) -> int:
+        """Return the fewest records, k or more: one of each class at least."""
+        return max(k, self.least)
+
     def separate(self, together: Floats, x: Floats, k: int) -> PromisedRows:
         """Return for each record the row of the classes that it is with most."""
         order = np.argsort(-together, axis=1)
@@ -191,7 +160,7 @@ class DistinctClasses(PairRequirement):
         q = np.arange(1, min(self.least, self.count))
         lacking = (self.least - q) * x[:, None] - outside[:, : len(q)]
         if not lacking.size:
-            return PromisedRows(*_no_rows(self.count))
+            return PromisedRows.make_none(self.count)
         worst = lacking.argmax(axis=1)
         apex = np.flatnonzero(lacking.max(axis=1) > TOLERANCE)
         levels = np.ones((len(apex), self.count))
@@ -202,11 +171,44 @@ class DistinctClasses(PairRequirement):
         return PromisedRows(apex, own, np.zeros(len(apex)), levels)
 
 
-def _no_rows(count: int) -> tuple[Labels, Floats, Floats, Floats]:
-    none = np.zeros(0)
-    return np.zeros(0, np.intp), none, none, np.zeros((0, count))
+@dataclass(frozen=True, eq=False)
+class LimitedWeights(PairRequirement):
+    """Dominance: no record has more than a share of the weight of its group.
 
+    Attributes
+    ----------
+    weights : (n,)
+        Weights of the records, above 0, of any scale.
+    share
+        The largest share.
+    """
 
-def _mean(values: Floats) -> float:
-    """Return the mean of the values, 0 without any."""
-    return float(values.mean()) if len(values) else 0.0
+    weights: Floats = field(repr=False)
+    share: float
+
+    def select(self, records: Labels) -> Self:
+        """Return the requirement of some records, or of all in another order."""
+        return replace(
+            self, classes=self.classes[records], weights=self.weights[records]
+        )
+
+    def find_least_size(self, k: int) -> int:
+        """Return the fewest records: the heaviest has 1 / s of the weight or more."""
+        return max(k, ceil((1 - SLACK) / self.share))
+
+    def limit_shares(self, masses: Floats, k: int, *, is_weighted: bool) -> Floats:
+        """Return the greatest x_i: a group weighs w_i / share or more.
+
+        Without weights in the loss, the group has the number of records that the
+        heaviest others need for that.
+        """
+        if is_weighted:
+            ratios = masses / self.weights
+            if np.ptp(ratios) > SLACK * ratios.max():
+                return np.full(len(masses), np.inf)
+            return np.asarray(k * self.share / masses * (1 + 2 * SLACK))
+        # the heaviest others of i; i itself may be among them, which only helps
+        heaviest = np.cumsum(np.sort(self.weights)[::-1]) * (1 + SLACK)
+        others = self.weights / self.share * (1 - SLACK) - self.weights
+        sizes = np.searchsorted(heaviest, others) + 2.0
+        return np.asarray(np.where(others > 0, k / sizes, np.inf))

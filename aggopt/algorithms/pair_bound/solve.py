@@ -179,6 +179,10 @@ def _take_first_round(program: PairProgram) -> PairProgram:
     Scales of the records themselves are better if their distances differ much, and one
     scale is better otherwise.
     """
+    if program.promises:  # whose rows enter later: one round shows nothing
+        program.improve()
+        program.certify()
+        return program
     plain = copy(program)
     plain.use_plain_scale()
     for each in (program, plain):
@@ -237,8 +241,10 @@ def run(
 
 def _state_program(data: model.Data) -> PairProgram:
     """Return the program of a model's data, with all pairs listed."""
-    program = PairProgram(data.x, data.k, effort=PRECISE)
     n = data.n
+    # each record is a class of its own in the rows that are given
+    promises = [] if data.promises is None else [PairRequirement(np.arange(n))]
+    program = PairProgram(data.x, data.k, effort=PRECISE, promises=promises)
     rank = np.argsort(program.order)
     i, j = np.triu_indices(n, 1)
     program.keys = i * n + j
@@ -264,12 +270,31 @@ def _state_program(data: model.Data) -> PairProgram:
         sides[is_other].astype(np.int32),
         np.concatenate([[0], np.cumsum(np.bincount(u, minlength=len(inside)))]),
         member.astype(np.int32),
-        *program.pool.cuts[-6:],
+        *_list_promises(data, program),
     )
+    if data.promises is not None:
+        program.pool.promises = np.zeros(len(data.promises.side))
+        program.pool.promise_sides = data.promises.side
     program.pool.common = np.zeros(len(cut))
     program.pool.sizes = np.zeros(len(inside))
     program.build()
     return program
+
+
+def _list_promises(data: model.Data, program: PairProgram) -> tuple[Any, ...]:
+    """Return the last fields of `Cuts`: the rows of promises that are given."""
+    if data.promises is None:
+        return program.pool.cuts[-6:]
+    rank = np.argsort(program.order)
+    record, entry, _, levels = data.promises
+    return (
+        program.pool.cuts.classes,
+        rank[record].astype(np.int32),
+        np.zeros(len(record), np.int32),
+        entry,
+        np.arange(len(record) + 1) * data.n,
+        np.ascontiguousarray(levels, np.float64).ravel(),
+    )
 
 
 def _read_point(program: PairProgram, data: model.Data) -> model.Point:

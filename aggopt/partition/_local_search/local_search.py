@@ -17,7 +17,6 @@ from aggopt.core.validation import (
     Labels,
     check_group_size,
     find_caller_stacklevel,
-    is_number,
     renumber_groups,
     require_seed,
 )
@@ -36,6 +35,7 @@ from aggopt.partition.constraints import (
     Constraints,
     Promise,
     read_constraints,
+    require_dominance,
     with_dominance,
 )
 from aggopt.partition.neighbours import find_neighbours
@@ -216,24 +216,9 @@ def local_search(
         status=status,
         exponent=exponent,
         weights=weights,
+        requirements=() if constraints is None else constraints.requirements,
     )
     return Partition(labels, evidence)
-
-
-def require_dominance(share: object, weights: object) -> None:
-    """Raise unless `share` is a valid limit of one record's weight in a group."""
-    if share is None:
-        return
-    if not is_number(share) or not 0 < share <= 1:  # type: ignore[operator]
-        raise JobError(
-            f"dominance = {share}.",
-            fix="pass a share above 0 and at most 1: dominance=0.6.",
-        )
-    if weights is None:
-        raise JobError(
-            "dominance refers to weights, and records have none.",
-            fix="pass weights=, one for each record, or leave dominance out.",
-        )
 
 
 def _build_constraints(

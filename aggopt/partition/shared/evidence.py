@@ -1,6 +1,6 @@
 """Evidence for certificates, computed on first access."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import isfinite
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from aggopt.core.types import F64, Labels
 from aggopt.errors import JobError
 from aggopt.partition.neighbour_bound import (
     BUDGETS,
-    prove_loss,
+    prove_promised_loss,
     read_budget,
     warn_of_limit,
 )
@@ -23,6 +23,7 @@ from aggopt.partition.shared.scaling import (
     scale_to_unit,
     zero_constants,
 )
+from aggopt.privacy.requirement import Requirement
 from aggopt.solvers import Certificate, Claim, Status
 
 QUICK = "quick"
@@ -167,6 +168,7 @@ def certify_squares(
     exponent: int = 0,
     jobs: int | None = None,
     weights: npt.ArrayLike | None = None,
+    requirements: Sequence[Requirement] = (),
 ) -> Evidence:
     """Return evidence for the certificate of an SSE, with the bound of `loss_bound`.
 
@@ -185,6 +187,9 @@ def certify_squares(
         Number of threads for the search for neighbours.
     weights : (n,)
         Sampling weights; squares are on their scale.
+    requirements
+        Requirements that all groups satisfy; then no groups of k that satisfy them lose
+        less than the bound.
     """
     weighing = Weighing.read(weights, len(records))
 
@@ -202,9 +207,10 @@ def certify_squares(
     def proven(value: float, budget: Budget) -> Certificate:
         unit_records, power = scaled_down()
         scaled_loss = lost_scaled()
-        known = prove_loss(
+        known = prove_promised_loss(
             unit_records,
             k,
+            requirements,
             jobs=jobs,
             weights=weighing.values,
             seconds=read_budget(budget.bound, len(records), k, budget.share),

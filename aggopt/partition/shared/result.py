@@ -118,8 +118,9 @@ class Partition:
         access, in three seconds at most and fewer for small tables, see `with_bound`.
         objective: the sum of squares within groups, over all records and attributes, on
         the scale of the method's distances (z-scores by default).  bound: that of
-        `loss_bound`.  seconds: the time of the method.  For several blocks, the
-        certificate is the sum of theirs.
+        `loss_bound`; no groups of k lose less that satisfy the requirements which the
+        method keeps, such as t.  seconds: the time of the method.  For several blocks,
+        the certificate is the sum of theirs.
         """
         return sum_certificates(self.certificates)
 
@@ -337,10 +338,14 @@ class Block:
         Positions of the attributes.
     partition
         Their groups, with the certificate.
+    unrepaired_loss
+        Loss of the groups of k that a repair has changed, on the scale of the
+        certificate; None without a repair.
     """
 
     columns: tuple[int, ...]
     partition: Partition
+    unrepaired_loss: float | None = None
 
     @property
     def labels(self) -> Labels:

@@ -22,6 +22,7 @@ from aggopt.pipeline.aggregate import margins
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
 from aggopt.pipeline.aggregate.table_parts import describe_strata
 from aggopt.pipeline.finish.evaluate import Evaluation
+from aggopt.pipeline.finish.promise_costs import describe_promise_costs
 from aggopt.pipeline.finish.rounding import describe_rounding_effects
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.validate.infeasibility import explain_single_group
@@ -83,6 +84,7 @@ def collect_notes(
     )
     others = (
         *describe_certificates(partitioned, aggregated.certificates),
+        *describe_promise_costs(partitioned),
         *audit.notes,
         *aggregated.notes,
         *margins.describe_nearer_values(partitioned, numbers),

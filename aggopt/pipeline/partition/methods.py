@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from aggopt.core.record_weights import group_sse
 from aggopt.core.types import Floats
 from aggopt.data.context.confidential import (
     Confidential,
@@ -21,6 +22,7 @@ from aggopt.partition.block_partition import call_with_progress
 from aggopt.partition.registry import PARTITIONERS, Bound, ConfidentialUse, Partitioner
 from aggopt.partition.shared.evidence import Budget
 from aggopt.partition.shared.result import Block, Partition
+from aggopt.partition.shared.scaling import scale_with_weights
 from aggopt.pipeline.prepare.defaults import list_method_requirements
 from aggopt.pipeline.prepare.prepared_table import PreparedTable
 from aggopt.privacy.closeness import suppress_constant_warnings
@@ -111,11 +113,23 @@ def repair_block(
     if partition is None:
         return block
     method = PARTITIONERS.of(job.partition)
-    if method.certify_repaired is not None:
+    if method.certify_repaired is not None:  # its loss has another scale
         partition = method.certify_repaired(
             X, partition, job.privacy.k, weights, repair.method
         )
-    return replace(block, partition=partition)
+        return replace(block, partition=partition)
+    loss = _measure_loss(X, block, job.privacy.k, weights)
+    return replace(block, partition=partition, unrepaired_loss=loss)
+
+
+def _measure_loss(
+    X: Floats | Encoded, block: Block, k: int, weights: Floats | None
+) -> float | None:
+    """Return the loss of the groups of a block, on z-scores; None if one is small."""
+    if np.bincount(block.labels).min() < k:
+        return None
+    Z, weighing = scale_with_weights(X, "z", weights)
+    return group_sse(Z, block.labels, weighing.values) * weighing.unit
 
 
 def _find_start_bound(block: Block, job: Job) -> float | None:

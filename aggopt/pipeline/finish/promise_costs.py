@@ -1,0 +1,61 @@
+"""Notes on what requirements of groups cost at least, and what they cost here."""
+
+import numpy as np
+
+from aggopt.data.context.confidential import list_requirements
+from aggopt.partition.shared.result import Block
+from aggopt.pipeline.partition.partitioned_table import PartitionedTable
+from aggopt.release.manifest import partition_names
+
+FEWEST = 10  # records, below which no figure on their squares is published
+
+
+def describe_promise_costs(partitioned: PartitionedTable) -> list[str]:
+    """Return a note for each partition that a repair has changed.
+
+    Groups that satisfy the requirements lose the bound of the certificate or more, and
+    groups of k alone need not lose more than those before the repair.
+    """
+    if len(partitioned.whole) < FEWEST:
+        return []
+    requirements = list_requirements(partitioned.held)
+    texts = [f"{each.name} {each.sign} {each.required:g}" for each in requirements]
+    what = " and ".join(dict.fromkeys(texts)) or "the requirements besides k"
+    names = partition_names(partitioned.blocks, partitioned.job)
+    several = len(partitioned.blocks) > 1
+    notes = []
+    for attributes, block in zip(names, partitioned.blocks, strict=True):
+        whose = f" of {', '.join(attributes)}" if several else ""
+        costs = _describe_costs(block, partitioned.job.privacy.k, what, whose)
+        notes += [] if costs is None else [costs]
+    return notes
+
+
+def _describe_costs(block: Block, k: int, what: str, whose: str) -> str | None:
+    """Return the costs of the requirements as text; None if nothing is known of them.
+
+    `what` names the requirements, and `whose` the attributes.
+    """
+    free = block.unrepaired_loss
+    proof = block.certificate
+    if not free or not np.isfinite(free) or proof.objective <= free:
+        return None
+    here = (
+        f"the groups here lose {_format_percent(proof.objective / free - 1)} more "
+        "than those before the repair."
+    )
+    if proof.bound is None or proof.bound <= free:
+        return (
+            f"Groups{whose} with {what}: no least cost compared with k = {k} alone is "
+            f"proven; {here}"
+        )
+    least = _format_percent(proof.bound / free - 1)
+    return (
+        f"Groups{whose} with {what} lose at least {least} more squared error than the "
+        f"best groups of k = {k} alone; {here}"
+    )
+
+
+def _format_percent(share: float) -> str:
+    """Return a share as text in percent, rounded down."""
+    return f"{np.floor(1000 * share) / 10:.1f} %"
