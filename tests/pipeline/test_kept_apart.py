@@ -213,8 +213,8 @@ def test_blocks_are_counted_among_the_numbers_where_a_category_stands_between():
     ("values", "says"),
     [
         ([1.0] * 40, "has one value only"),
-        ([1.0, None] + [2.0] * 38, "1 of 40 values are missing"),
-        ([1e100] + [2.0] * 39, "1 of 40 values are missing"),
+        ([1.0, None] + [2.0] * 38, "1 of 40 values is missing"),
+        ([1e100] + [2.0] * 39, "1 of 40 values is missing"),
         (list(pd.date_range("2020", periods=40)), "40 of 40 values are missing or no"),
     ],
 )
