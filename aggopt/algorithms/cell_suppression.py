@@ -58,7 +58,7 @@ def suppress_cells(
     --------
     >>> codes = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]])
     >>> suppress_cells(codes, [(0, 1)], k=2).kept.sum()
-    np.int64(8)
+    np.int64(7)
     """
     price = np.ones(codes.shape[1]) if weights is None else weights
     kept = codes >= 0
@@ -98,7 +98,7 @@ class _Cells:
                 rare = self._join_rare(rare, table, subset)
             while len(rare):
                 if not self._join_lenders(rare, table, subsets):
-                    self._lend_all(table)
+                    self._join_frequent(table)
                 rare, _, _ = self._find_rare(table)
         return was_rare
 
@@ -167,20 +167,27 @@ class _Cells:
         place = np.arange(len(rows)) - np.repeat(starts, sizes)
         return rows[place < spare[numbers[rows]]][: max(need, 0)]
 
-    def _lend_all(self, table: Sequence[int]) -> None:
-        """Suppress all cells of the rare records, and of one frequent combination.
+    def _join_frequent(self, table: Sequence[int]) -> None:
+        """Make some equal rare records equal with all of a frequent combination.
 
-        One with the fewest cells that are left.
+        They lose the cells in which they differ from it; the cheapest combination is
+        chosen.  If none is frequent, the rare records lose all cells of the table.
         """
         rare, numbers, sizes = self._find_rare(table)
         columns = np.array(table)
+        frequent = np.flatnonzero(sizes >= self.k)
+        if not len(frequent):
+            self.kept[np.ix_(rare, columns)] = False
+            return
+        rows = self._publish(table)
         first = np.unique(numbers, return_index=True)[1]
-        prices = (self.kept[np.ix_(first, columns)] * self.price[columns]).sum(axis=1)
-        frequent = (sizes >= self.k) & (prices > 0)
-        chosen = int(np.argmin(np.where(frequent, prices * sizes, np.inf)))
-        self.kept[np.ix_(rare, columns)] = False
-        if frequent.any():
-            self.kept[np.ix_(np.flatnonzero(numbers == chosen), columns)] = False
+        equal = np.flatnonzero(numbers == numbers[rare[0]])
+        own, others = rows[rare[0]], rows[first[frequent]]
+        differ = own != others
+        lost = (own > 0) * len(equal) + (others > 0) * sizes[frequent][:, None]
+        best = int(np.argmin((differ * lost * self.price[columns]).sum(axis=1)))
+        joined = [equal, np.flatnonzero(numbers == frequent[best])]
+        self.kept[np.ix_(np.concatenate(joined), columns[differ[best]])] = False
 
     def restore(self) -> bool:
         """Restore cells of equal records together; False if none could be."""

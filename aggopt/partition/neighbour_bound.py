@@ -196,8 +196,8 @@ def loss_bound(
     Examples
     --------
     >>> X = [[0.0], [1.0], [3.0], [7.0], [8.0]]
-    >>> round(loss_bound(X, k=2, scale="none"), 6)
-    5.166667
+    >>> round(loss_bound(X, k=2, scale="none"), 3)
+    5.167
     >>> round(loss_bound(X, k=2, scale="none", bound="none"), 6)
     2.0
     """

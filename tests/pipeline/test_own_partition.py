@@ -87,7 +87,8 @@ def test_a_job_is_masked_by_a_trusted_file(file, code, tmp_path) -> None:
             "package": None,
         }
     ]
-    named = {"attributes": "together", "weights": "variance", "reverse": True}
+    named = {"attributes": "together", "weights": "variance", "bound": "quick"}
+    named |= {"reverse": True}
     assert stated["job"]["partition"] == {"method": "mine.py:split", **named}
     assert str(tmp_path) not in json.dumps(stated)
 
