@@ -268,8 +268,7 @@ def _call_app() -> int:
     if interrupts.ending:  # what its handler raised was lost
         sys.exit(BY_SIGNAL + interrupts.ending)
     if code == EXIT or interrupts.count:
-        code = EXIT
-        _report_refusal(code, "Interrupted.", _get_advice())
+        return _report_signal()
     return code
 
 
@@ -286,11 +285,27 @@ def _get_exit_code(work: Callable[[], int]) -> int:
         if interrupts.is_done:  # an exit code of a failure would deny the files
             console.report_unprinted(error)
             return DONE
+        if not isinstance(error, AggoptError) and (
+            interrupts.count or interrupts.ending
+        ):
+            return _report_signal()  # a library made an error of what ended its work
         code = find_exit_code(error)
         if hasattr(error, "format_message"):  # of the words on the command line
             code = JobError.exit_code
         _report_refusal(code, *explain_error(error))
     return code
+
+
+def _report_signal() -> int:
+    """Report the signal that ended the work; return its exit code."""
+    if interrupts.ending:
+        code = BY_SIGNAL + interrupts.ending
+        _report_refusal(
+            code, f"Ended by {Signals(interrupts.ending).name}.", _get_advice()
+        )
+        return code
+    _report_refusal(EXIT, "Interrupted.", _get_advice())
+    return EXIT
 
 
 def explain_error(error: Exception) -> tuple[str, str]:
