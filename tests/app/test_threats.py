@@ -395,6 +395,7 @@ def test_a_killed_process_is_said_and_what_was_set_is_kept(protected):
 # 13 a forgotten tab
 
 
+@pytest.mark.smoke
 @pytest.mark.slow  # seconds: a server, or a process, starts
 def test_it_ends_after_an_hour_without_a_request(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
