@@ -79,7 +79,7 @@ class StartFolder:
 
     def find_folder(self, name: str) -> Path:
         """Return the path of a folder to write to; it is created if it is missing."""
-        path = self._join(name or ".")
+        path = self._join(name) if Path(name).parts else self.path
         self._require_no_link(path)
         try:
             path.mkdir(mode=0o700, exist_ok=True)
@@ -94,19 +94,30 @@ class StartFolder:
         """Return a path below the start folder; names cannot leave it."""
         path = self.path / name  # an absolute name is the path itself
         parts = Path(name).parts
+        if not parts:
+            raise TableError("The name of a file is empty.", fix=INSIDE)
         is_inside = path.is_relative_to(self.path) and ".." not in parts
-        if not parts or "\0" in name or not is_inside:
+        if "\0" in name or not is_inside:
             raise TableError(
                 f"{name!r} leads out of the folder {self.path.name!r}.", fix=INSIDE
             )
         return path
 
     def _require_no_link(self, path: Path) -> None:
-        """Refuse a path with a link in it below the start folder."""
+        """Refuse a path with a link in it, or one that the system cannot look up."""
         at = self.path
         for part in path.relative_to(self.path).parts:
             at = at / part
-            if at.is_symlink():
+            try:
+                mode = os.lstat(at).st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                raise TableError(
+                    "A path is too long, or you may not enter a folder of it.",
+                    fix=INSIDE,
+                ) from None
+            if stat.S_ISLNK(mode):
                 raise TableError(f"{part!r} is a link.", fix=INSIDE)
 
     def name(self, path: Path) -> str:

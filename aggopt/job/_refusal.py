@@ -198,6 +198,11 @@ def _make_form_error(
             return _make_keep_error(place[1], first["input"], tried)
     if section == ["partition"] and key == ["attributes"]:
         return _make_blocks_error(first["input"])
+    if section == ["partition"] and key == ["bound"]:
+        return JobError(
+            f"[partition] bound is {format_entry(first['input'])}.",
+            fix="write 'quick', 'none', or a number of seconds, 0 or more.",
+        )
     return None
 
 

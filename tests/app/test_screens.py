@@ -205,6 +205,15 @@ def test_a_point_of_the_map_can_be_used(anew):
     assert (job["privacy"]["k"], job["partition"]["method"]) == (4, "mdav")
 
 
+def test_the_private_folder_may_be_the_start_folder_but_needs_a_short_name(protected):
+    names = {"out": "beside.csv", "saved": "beside.toml", "screen": "release"}
+    refused = protected.run("/release", keys="x" * 5000, **names)
+    assert (refused["status"], "too long" in refused["problem"]) == ("failed", True)
+    assert not (protected.folder / "beside.csv").exists()
+    assert protected.run("/release", keys=".", **names)["status"] == "done"
+    assert (protected.folder / "beside.manifest.json").exists()
+
+
 def test_a_window_of_rows_is_never_the_table(anew):
     page = anew.get("/table?row=41")
     assert "Rows 41 to 60 of 80" in page

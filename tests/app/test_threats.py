@@ -185,7 +185,11 @@ def outside(tmp_path):
 @pytest.mark.parametrize("field", ["table", "job", "out"])
 @pytest.mark.parametrize(
     "name",
-    ["../people.csv", "/etc/passwd", "a\0b.csv", "", ".", "sub/../../people.csv"],
+    [
+        *("../people.csv", "/etc/passwd", "a\0b.csv", "", ".", "sub/../../people.csv"),
+        pytest.param("x" * 5000, id="long"),
+        pytest.param("x/" * 3000, id="deep"),
+    ],
 )
 def test_no_name_leads_out_of_the_folder(page, field, name):
     path = {"table": "/table", "job": "/open", "out": "/release"}[field]

@@ -165,6 +165,12 @@ def test_a_key_of_other_methods_is_refused_with_their_names(section, method, key
         Job(**PLAIN, **{section: {"method": method, key: 0.1}})
 
 
+@pytest.mark.parametrize("bound", ["10", "exact", -1, float("inf"), float("nan")])
+def test_a_bound_that_is_no_word_and_no_seconds_is_refused_with_both(bound):
+    with refused(JobError, "'quick', 'none'", "seconds"):
+        Job(**PLAIN, partition={"method": "mdav", "bound": bound})
+
+
 def test_an_unknown_key_within_a_distance_gets_advice_how_to_write_one():
     wish = {"relative": 1, "delta": 3}
     with refused(JobError):
