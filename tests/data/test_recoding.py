@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,7 +19,9 @@ from refusals import refused
 
 import aggopt
 from aggopt import Job
+from aggopt.data.parsing.recoding import recode_columns
 from aggopt.data.table import Table
+from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import JobError, TableError
 from aggopt.job import Roles
 from aggopt.pipeline.review.review_release import assess_release
@@ -317,3 +320,43 @@ def test_a_transformer_recodes_records_that_it_has_not_fitted() -> None:
     fitted = Microaggregator(k=3, attributes=sections, unseen="nearest").fit(table)
     new = pd.DataFrame({"age": [17, 18, 90], "income": [10_000.5, 20_000.5, 30_000.5]})
     assert set(fitted.transform(new)["age"]) <= {"below 18", "18 to 64", "65 and more"}
+
+
+@pytest.mark.parametrize("where", ["memory", "folder"])
+@pytest.mark.parametrize(
+    ("kind", "section", "expected"),
+    [
+        ("int8", {"round": 50}, [-150, 100, 150]),
+        ("int8", {"bottom": 300}, [300] * 3),
+        ("int8", {"kind": "nominal", "groups": {"900": [-128], "901": [127]}}, None),
+        ("float32", {"round": 50}, [-150.0, 100.0, 150.0]),
+    ],
+)
+def test_recoded_numbers_may_be_outside_the_range_of_their_type(
+    kind, section, expected, where, tmp_path
+) -> None:
+    numbers = np.array([-128, 100, 127], kind)
+    frame = pd.DataFrame({"x": numbers})
+    job = Job(
+        roles={"quasi-identifier": ["x"]}, privacy={"k": 2}, attributes={"x": section}
+    )
+    if where == "folder":
+        folder = put(tmp_path / "in", frame[:1], frame[1:])
+        recoded = InputFolder.of(folder).recode(job.attributes)
+        got = [row["x"] for block in recoded.blocks() for row in block.to_pylist()]
+    else:
+        got = recode_columns(nw.from_native(frame), job.attributes)["x"].to_list()
+    assert got == (expected or [900, 100, 901])
+
+
+def test_a_32_bit_number_is_in_the_cell_of_its_printed_decimals() -> None:
+    frame = pd.DataFrame({"x": np.array([0.1, 0.3, 0.7, np.nan], np.float32)})
+    job = Job(
+        roles={"quasi-identifier": ["x"]},
+        privacy={"k": 2},
+        attributes={"x": {"cuts": [0.1, 0.3, 0.7]}},
+    )
+    got = recode_columns(nw.from_native(frame), job.attributes)["x"].to_list()
+    cells = ["0.1 to below 0.3", "0.3 to below 0.7", "0.7 and more"]
+    assert got[:3] == cells
+    assert pd.isna(got[3])

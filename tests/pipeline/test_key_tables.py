@@ -211,3 +211,33 @@ def test_folders_refuse_keys(tmp_path) -> None:
     job = key_job(engine={"name": "local"})
     with refused(JobError, "keys"):
         aggopt.mask(folder, job, out=tmp_path / "out")
+
+
+def small_keys(table: pd.DataFrame, k: int, **sections) -> Job:
+    names = [*table.columns]
+    return Job(
+        roles={"quasi-identifier": names},
+        privacy={"k": k, "keys": [names]},
+        missing={"policy": "patterns"},
+        **sections,
+    )
+
+
+def test_one_column_with_nothing_rare_is_published_unchanged() -> None:
+    table = pd.DataFrame({"sex": [*"ffffffmmmm"]})
+    published = aggopt.mask(table, small_keys(table, 2)).table
+    pd.testing.assert_frame_equal(published, table)
+
+
+def test_a_column_without_a_value_left_is_refused() -> None:
+    table = pd.DataFrame({"a": [*"aabbcc"] * 2, "b": [*"lkjihg"] * 2})
+    with refused(JobError, "'b'", "keys"):
+        aggopt.mask(table, small_keys(table, 4))
+
+
+def test_codes_stay_whole_numbers_next_to_suppressed_ones(tmp_path) -> None:
+    table = pd.DataFrame({"code": [1, 1, 1, 2, 2, 3], "sex": [*"ffffff"]})
+    job = small_keys(table, 2, attributes={"code": {"kind": "nominal"}})
+    path = tmp_path / "masked.csv"
+    aggopt.mask(table, job).write(path)
+    assert set(pd.read_csv(path, dtype=str)["code"].dropna()) <= {"1", "2", "3"}

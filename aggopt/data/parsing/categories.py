@@ -136,6 +136,18 @@ def find_missing_entries(column: nw.Series[Any]) -> Bool:
     return TypedColumn(column, NAME).absent
 
 
+def _make_nullable(column: nw.Series[Any]) -> nw.Series[Any]:
+    """Return a column, whole numbers of pandas in the type that has missing ones."""
+    native = column.to_native()
+    if not (column.implementation.is_pandas() and isinstance(native.dtype, np.dtype)):
+        return column
+    if native.dtype.kind not in "iu":
+        return column
+    kind = native.dtype.name.replace("uint", "UInt").replace("int", "Int")
+    series: nw.Series[Any] = nw.from_native(native.astype(kind), series_only=True)
+    return series
+
+
 def publish_nodes(
     column: nw.Series[Any],
     domain: Domain,
@@ -160,7 +172,8 @@ def publish_nodes(
     first[entry_nodes[::-1]] = np.arange(len(entry_nodes))[::-1]
     rows = np.where(blank, 0, first[node])
     if (rows >= 0).all() and (column.dtype in _WORDS or not as_text):
-        return blank_entries(take_rows(entries, rows, like=column), blank)
+        taken = take_rows(entries, rows, like=column)
+        return blank_entries(_make_nullable(taken) if blank.any() else taken, blank)
     if column.dtype not in _WORDS and not as_text:
         raise JobError(
             f"{column.name!r}: nodes of a tree are published as text, and the column "

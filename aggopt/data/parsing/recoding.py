@@ -56,7 +56,7 @@ def _recode_numbers(column: nw.Series[Any], section: AttributeSection) -> Any:
             f"{section.number_keys[0]} recodes numbers, and the column has none.",
             fix="leave it out of [attributes.NAME], or make the column numbers.",
         )
-    x = to_floats(column)
+    x = _read_as_printed(column)
     _require_countable(column, x, section)
     is_missing = np.isnan(x)
     if section.cell_cuts is not None:
@@ -67,6 +67,39 @@ def _recode_numbers(column: nw.Series[Any], section: AttributeSection) -> Any:
         level = np.where(is_missing, 0, (x - (section.bottom or 0)) / section.step)
         level = np.where(is_missing, -1, np.rint(level))
         return _label(column, section.cells, level.astype(np.int64))
+    return _replace_widened(column, x)
+
+
+def _read_as_printed(column: nw.Series[Any]) -> Floats:
+    """Return a column as floats (n,), a 32-bit 0.7 as 0.7, and nan where missing."""
+    x = to_floats(column)
+    if column.dtype == nw.Float32:
+        x = x.astype(np.float32).astype(str).astype(np.float64)
+    return x
+
+
+def _replace_widened(column: nw.Series[Any], x: Floats) -> nw.Series[Any]:
+    """Return a column of 64-bit numbers with these values (n,), nan as missing.
+
+    A multiple of `round` may be outside the range of the column's own type.
+    """
+    if column.dtype.is_integer():
+        outside = int((np.abs(x) >= 2.0**63).sum())
+        if outside:
+            raise TableError(
+                f"{plural(outside, 'number')} {is_or_are(outside)} too large for "
+                "64-bit whole numbers, when recoded.",
+                fix="subtract a base from them, or divide them, before masking.",
+            )
+        zeros = nw.new_series(
+            column.name,
+            np.zeros(len(x), np.int64),
+            column.dtype,
+            backend=column.implementation,
+        )  # a cast of large whole numbers may be refused
+        column = column.scatter(np.arange(len(x)), zeros).cast(nw.Int64)
+    elif column.dtype == nw.Float32:
+        column = column.cast(nw.Float64)
     return replace_values(column, x, round_integers=True)
 
 
@@ -148,13 +181,15 @@ def _merge_labels(column: nw.Series[Any], section: AttributeSection) -> Any:
     )
     if not len(column):  # of which only the type is read
         nothing = np.empty(0, np.int64)
-        return column if keeps_numbers else _label(column, (), nothing)
+        if keeps_numbers:
+            return column.cast(nw.Int64)
+        return _label(column, (), nothing)
     codes, distinct = TypedColumn(column, NAME).coded
     group = section.label_groups
     labels = tuple(group.get(str(label), str(label)) for label in distinct)
     if keeps_numbers:
         numbers = np.array([*map(int, labels), np.nan], np.float64)
-        return replace_values(column, numbers[codes], round_integers=True)
+        return _replace_widened(column, numbers[codes])
     return _label(column, labels, codes)
 
 

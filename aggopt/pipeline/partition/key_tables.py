@@ -7,9 +7,11 @@ import numpy as np
 from aggopt.algorithms.cell_suppression import suppress_cells
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Bool, Floats, Labels
+from aggopt.core.validation import renumber_groups
 from aggopt.job import Job
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.partitioned_table import Partitions
+from aggopt.pipeline.validate.missing_values import require_published_keys
 from aggopt.release.audit.counts import combine_codes
 from aggopt.solvers import Certificate, Status
 
@@ -22,6 +24,11 @@ def add_key_block(rest: Partitions, whole: Floats, job: Job) -> Partitions:
     Records with equal published keys are a group of that block, and `kept` marks the
     values that are published.  `whole` (n, d) are the quasi-identifiers as numbers.
     The certificate states the weight of the suppressed cells, and a bound.
+
+    Raises
+    ------
+    JobError
+        All values of a column would be suppressed.
     """
     names = job.roles.quasi_identifier
     columns = tuple(map(names.index, job.key_columns))
@@ -31,6 +38,7 @@ def add_key_block(rest: Partitions, whole: Floats, job: Job) -> Partitions:
     tables = [[place[name] for name in keys] for keys in job.privacy.keys or ()]
     clock = Deadline(None)
     cells = suppress_cells(codes, tables, job.privacy.k, _read_prices(job))
+    require_published_keys(cells.kept, job)
     bound = min(cells.bound, cells.cost)  # that differ by rounding of the prices
     proof = Certificate(
         Status.OPTIMAL if bound == cells.cost else Status.LOCAL,
@@ -55,7 +63,7 @@ def _read_prices(job: Job) -> Floats:
 
 def _label_published(codes: Labels) -> Labels:
     """Return the number of each record's published keys, (n,), 0..m-1."""
-    return combine_codes(codes.T + 1)
+    return combine_codes(map(renumber_groups, codes.T))
 
 
 def select_grouped(

@@ -186,3 +186,15 @@ def require_no_single_group(
         fix=f"remove records in which {name!r} is missing, drop it, as identifier, "
         "choose a smaller k, or aggregate by the mean as it is.",
     )
+
+
+def require_published_keys(kept: Bool, job: Job) -> None:
+    """Refuse keys (n, columns) if a column has no value left to publish."""
+    for name, is_kept in zip(job.key_columns, kept.T, strict=True):
+        if not is_kept.any():
+            raise JobError(
+                f"[privacy] keys suppress all values of {name!r}: its combinations are "
+                "too rare.",
+                fix=f"merge its labels by [attributes.{name}] groups, raise its weight "
+                "there, set a smaller k, or leave it out of keys.",
+            )
