@@ -20,7 +20,7 @@ from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import ColumnPool, group_columns, number_groups
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
+from aggopt.partition._optimal.pricing import Cut, Duals, Pricer, PricingEffort
 from aggopt.partition.neighbours import find_neighbours
 from aggopt.partition.shared import restricted_master
 from aggopt.solvers import SOLVERS, Status
@@ -28,8 +28,12 @@ from aggopt.solvers import SOLVERS, Status
 
 @pytest.fixture(autouse=True)
 def _by_columns(monkeypatch):
-    """Few records are priced like many; `test_optimal_few.py` is about the others."""
+    """Few records are priced like many, and pairs of records prove nothing.
+
+    `test_optimal_few.py` and `test_optimal_pairs.py` are about the others.
+    """
     monkeypatch.setattr(search_tree_kernels, "MOST", 0)
+    monkeypatch.setattr(optimal_module, "MANY_SECONDS", 0.0)
 
 
 KINDS = ("normal", "tied", "repeated", "far apart")
@@ -119,11 +123,14 @@ def test_any_solver_of_integer_programs_will_do(solver, monkeypatch):
 def test_exact_pricing_finds_every_group_that_pays(k, most, kind):
     rng = np.random.default_rng(k)
     Z, n = records(k, 13, 3, kind), 13
-    u, s = rng.uniform(0.5, 2, n), -rng.uniform(0, 1, 7)
-    drawn = [rng.choice(n, size, replace=False).tolist() for size in 4 * [3] + 3 * [5]]
+    u, s = rng.uniform(0.5, 2, n), -rng.uniform(0, 1, 9)
+    sizes = [*4 * [3], *3 * [5], k + 1, 2 * k]
+    drawn = [rng.choice(n, size, replace=False).tolist() for size in sizes]
+    divisors = [*7 * [2], k, k]
     pricer = Pricer(Z, k, find_neighbours(Z, 5))
     for together, apart in (((), ()), ([(0, 3), (3, 5)], [(1, 4), (5, 6)])):
-        duals = Duals(u, [tuple(c) for c in drawn], s, together, apart)
+        cuts = [Cut(tuple(c), p) for c, p in zip(drawn, divisors, strict=True)]
+        duals = Duals(u, cuts, s, together, apart)
         found = pricer.price_groups(
             duals, PricingEffort(keep=9999), Deadline(None), most
         )
@@ -136,8 +143,8 @@ def test_exact_pricing_finds_every_group_that_pays(k, most, kind):
                 if any(i in inside and j in inside for i, j in apart):
                     continue
                 cost = ((Z[rows] - Z[rows].mean(axis=0)) ** 2).sum() - u[rows].sum()
-                halves = [len(inside & {*c}) // 2 for c in drawn]
-                pays[g] = cost - np.dot(s, halves)
+                counts = np.array([len(inside & {*c}) for c in drawn])
+                pays[g] = cost - np.dot(s, counts // divisors)
         got = [tuple(row[row >= 0].tolist()) for row in found.groups.members]
         assert found.complete
         assert len(got) == len({*got})
@@ -153,8 +160,9 @@ def test_any_prices_prove_no_more_than_the_best(seed):
     best = least_loss(of.best.Z, 3)
     rng = np.random.default_rng(seed)
     for _ in range(20):
-        triples = [tuple(rng.choice(9, 3, replace=False).tolist()) for _ in range(4)]
-        duals = Duals(rng.normal(1, 1, 9), triples, -rng.exponential(0.3, 4))
+        drawn = [tuple(rng.choice(9, 3, replace=False).tolist()) for _ in range(4)]
+        cuts = [Cut(each, 2 + at % 2) for at, each in enumerate(drawn)]
+        duals = Duals(rng.normal(1, 1, 9), cuts, -rng.exponential(0.3, 4))
         found = of.pricer.price_groups(duals, PricingEffort(), Deadline(None))
         assert found.done
         assert of.pricer.bound(duals, found.lowest) <= best + 1e-9
@@ -197,10 +205,11 @@ def test_cuts_are_broken_by_the_choice_and_raise_the_bound():
     count = of.cut()
     found = of.master.cuts
     held = (
-        column_generation.count_halves(of.pool.all, found, 60)[:, : len(share)] @ share
+        column_generation.count_quotients(of.pool.all, found, 60)[:, : len(share)]
+        @ share
     )
     assert count == len(found) == len({*found})
-    assert (held > [len(c) // 2 for c in found]).all()
+    assert (held > [c.side for c in found]).all()
     assert of.price()
     assert of.best.bound > before
 

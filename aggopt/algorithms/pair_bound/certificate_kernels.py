@@ -50,13 +50,18 @@ def _add(sums: Sums, term: float) -> None:
 
 @compiled
 def add_listed(
-    matrix: Matrix, y: Floats, cuts: Floats, attributes: int, sums: Sums
+    matrix: Matrix, y: Floats, cuts: Floats, attributes: int, sums: Sums, prices: Floats
 ) -> None:
-    """Add the bound of multipliers y (n,) and cuts (r,) without unlisted pairs."""
+    """Add the bound of multipliers y (n,) and cuts (r,) without unlisted pairs.
+
+    prices (n,) receives each record's part of it, but for the sides of cuts: half of a
+    pair's.
+    """
     n = len(matrix.low)
     m = len(matrix.first)
     for i in range(n):
         _add(sums, matrix.k * y[i])
+        prices[i] = matrix.k * y[i]
     for r in range(len(cuts)):
         _add(sums, matrix.sides[r] * cuts[r])
     for column in range(m + n):
@@ -78,11 +83,22 @@ def add_listed(
         reduced -= ROUNDING * terms * size + TINY
         if record < 0:
             if reduced < 0.0:
-                _add(sums, reduced * min(matrix.high[i], matrix.high[j]))
-        elif reduced < 0.0:
-            _add(sums, reduced * matrix.high[record])
+                _add_pair(matrix, i, j, reduced, sums, prices)
         else:
-            _add(sums, reduced * matrix.low[record])
+            edge = matrix.high[record] if reduced < 0.0 else matrix.low[record]
+            _add(sums, reduced * edge)
+            prices[record] += reduced * edge
+
+
+@inlined
+def _add_pair(
+    matrix: Matrix, i: int, j: int, reduced: float, sums: Sums, prices: Floats
+) -> None:
+    """Add a pair of negative reduced cost to the bound, and to both records' prices."""
+    term = reduced * min(matrix.high[i], matrix.high[j])
+    _add(sums, term)
+    prices[i] += 0.5 * term
+    prices[j] += 0.5 * term
 
 
 class Charges(NamedTuple):
@@ -129,6 +145,7 @@ def add_unlisted(
     listed: I32,
     reduced_costs: Floats,
     sums: Sums,
+    prices: Floats,
 ) -> None:
     """Add the pairs that are not listed, and set their reduced costs (q,)."""
     attributes = records.shape[1]
@@ -146,7 +163,7 @@ def add_unlisted(
         reduced = cost - taken - degrees - doubt
         if reduced < 0.0:
             reduced_costs[e] = reduced
-            _add(sums, reduced * min(matrix.high[i], matrix.high[j]))
+            _add_pair(matrix, i, j, reduced, sums, prices)
 
 
 @inlined

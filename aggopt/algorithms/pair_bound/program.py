@@ -64,6 +64,30 @@ class RoundEffort:
     together: float = 1e-3
 
 
+@dataclass(frozen=True, eq=False)
+class PairPrices:
+    """Prices of records and of sets that prove a bound.
+
+    A group of k to 2k - 1 records loses at least the prices of its records, less those
+    of the sets that contain it.  A set U contains at most floor(|U| / k) groups of a
+    partition: so the bound is the sum of the records' prices, less floor(|U| / k) times
+    the price of each set.
+
+    Attributes
+    ----------
+    records : (n,)
+        Price of each record.
+    sets
+        Sets of records, ascending.
+    charges : (u,)
+        Price of each set, 0 or more.
+    """
+
+    records: Floats
+    sets: tuple[Labels, ...]
+    charges: Floats
+
+
 class PairProgram:
     """The program of records (n, d) and its state; n of 2k or more, k of 2 or more.
 
@@ -79,6 +103,9 @@ class PairProgram:
         Whether any partition loses: not if each record has k - 1 copies.
     bound
         Largest bound proven so far, in the unit of the squares of the records.
+    prices
+        The prices that prove it, in the order of the caller's records; None with
+        promises, or if it is the neighbour bound.
     work
         Entries and distances visited so far.  It grows alike under any load, so that
         results do not depend on the load.
@@ -108,6 +135,7 @@ class PairProgram:
         self.masses = np.ones(n) if weights is None else weights[self.order]
         self.neighbour_bound = nearest.bound
         self.bound = nearest.bound * (1 - NEIGHBOUR_ROUNDING)
+        self.prices: PairPrices | None = None
         last = nearest.distances[:, k - 2]
         self.loses = bool(last.any() or promises)
         most = max(2, CELLS // n)
@@ -288,7 +316,10 @@ class PairProgram:
         attributes = self.records.shape[1]
         cut_multipliers = self.pool.multipliers
         sums = certificate.make_sums()
-        certificate.add_listed(self.matrix, self.y, cut_multipliers, attributes, sums)
+        prices = np.empty(self.n)
+        certificate.add_listed(
+            self.matrix, self.y, cut_multipliers, attributes, sums, prices
+        )
         charges = self._make_charges()
         reaches = self._measure_reaches(charges)
         tops = boxes.Reaches(*(boxes.find_tops(self.boxes, v) for v in reaches))
@@ -312,14 +343,27 @@ class PairProgram:
                 listed,
                 reduced,
                 sums,
+                prices,
             )
             enters = reduced < 0
             terms += int(enters.sum())
             missing.append(self._make_keys(first[enters], second[enters]))
         self.missing = np.concatenate(missing)
         value = certificate.compute_total(sums, terms) * self.scale
-        self.bound = max(self.bound, value)
+        if value > self.bound:
+            self.bound = value
+            self.prices = None if self.promises else self._read_prices(prices)
         return value
+
+    def _read_prices(self, prices: Floats) -> PairPrices:
+        """Return prices of records and the multipliers of sets as prices."""
+        in_order = np.empty(self.n)
+        in_order[self.order] = prices * self.scale
+        cuts = self.pool.cuts
+        members = np.split(self.order[cuts.member], cuts.set_start[1:-1])
+        live = np.flatnonzero(self.pool.sizes > 0)
+        sets = tuple(np.sort(members[u]) for u in live)
+        return PairPrices(in_order, sets, self.k * self.scale * self.pool.sizes[live])
 
     def _measure_reaches(self, charges: certificate.Charges) -> boxes.Reaches:
         """Return how near a pair must be so that multipliers may exceed its cost."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from aggopt.algorithms.pair_bound.cut_pool import CutPool
 from aggopt.algorithms.pair_bound.nearest import NEIGHBOUR_ROUNDING, search_nearest
-from aggopt.algorithms.pair_bound.program import PairProgram, RoundEffort
+from aggopt.algorithms.pair_bound.program import PairPrices, PairProgram, RoundEffort
 from aggopt.algorithms.pair_bound.requirements import PairRequirement
 from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF, SECOND, Cuts
 from aggopt.core.deadline import Deadline
@@ -50,6 +50,9 @@ class PairBound:
         Whether memory has room for fewer pairs than usual.
     is_short
         Whether the budget suffices for the neighbour bound only.
+    prices
+        Prices of records and sets that prove the bound; None with requirements, or if
+        the bound is the neighbour bound.
     """
 
     bound: float
@@ -58,6 +61,7 @@ class PairBound:
     interrupted: bool = False
     is_cut: bool = False
     is_short: bool = False
+    prices: PairPrices | None = None
 
 
 def bound_partitions(
@@ -70,6 +74,7 @@ def bound_partitions(
     loss: float = inf,
     jobs: int | None = None,
     memory: int | None = None,
+    clock: Deadline | None = None,
     progress: Callable[[float], None] = ignore_progress,
 ) -> PairBound:
     """Return a bound on the loss of every partition into groups of k or more.
@@ -95,6 +100,8 @@ def bound_partitions(
     memory
         Bytes for pairs and cuts, beyond which lists of pairs are cut; the free memory
         when omitted.
+    clock
+        Time limit, which also ends the search: the bound may then depend on the load.
     progress
         Receives the share of the budget that is spent.
 
@@ -105,6 +112,7 @@ def bound_partitions(
         the bound so far counts.
     """
     budget = seconds * RATE
+    clock = clock or Deadline(None)
     nearest = search_nearest(
         records,
         k,
@@ -120,7 +128,6 @@ def bound_partitions(
         return found
     if not nearest.is_listed or nearest.work >= budget:
         return replace(found, is_short=budget > 0 and not nearest.is_cut)
-    history = [start]
     try:
         program = PairProgram(
             records,
@@ -131,24 +138,27 @@ def bound_partitions(
             nearest=nearest,
         )
         if program.loses:
-            for bound in _iterate_rounds(program, budget, progress):
-                history.append(bound)
-                if bound >= loss * (1 - MET):
+            for each in _iterate_rounds(program, budget, progress):
+                rounds = found.rounds + 1
+                found = replace(
+                    found, bound=each.bound, rounds=rounds, prices=each.prices
+                )
+                if each.bound >= loss * (1 - MET) or clock.over:
                     break
     except KeyboardInterrupt:
         found = replace(found, interrupted=True)
     except MemoryError:
         found = replace(found, is_cut=True)
-    return replace(found, bound=history[-1], rounds=len(history) - 1)
+    return found
 
 
 def _iterate_rounds(
     program: PairProgram, budget: float, progress: Callable[[float], None]
-) -> Iterator[float]:
-    """Yield the bound after each round, until the budget or all progress ends."""
+) -> Iterator[PairProgram]:
+    """Yield the program after each round, until the budget or all progress ends."""
     program = _take_first_round(program)
     history = [program.bound]
-    yield program.bound
+    yield program
     latest = 0.0  # work of the latest round; half of it may exceed the budget
     while program.work + latest / 2 < budget:
         if _is_calm(history):
@@ -164,7 +174,7 @@ def _iterate_rounds(
         program.certify()
         latest = program.work - before
         history.append(program.bound)
-        yield program.bound
+        yield program
         progress(min(1.0, program.work / budget))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from aggopt.solvers import Solver, Status
 from aggopt.solvers.certificate import Answer
 from aggopt.solvers.options import EXACTLY
 from aggopt.solvers.run_solver import GRACE, run_with_hard_limit
+
+if TYPE_CHECKING:
+    from aggopt.algorithms.pair_bound import PairPrices
 
 ROOM = 10_000  # for violated cuts, at first
 FEW = 20  # cuts of three from which on cuts of five are not separated
@@ -65,7 +68,7 @@ def find_violated_cuts(
     violations = {}
     for rows, excess in separated:
         for row, violation in zip(records[rows].tolist(), excess.tolist(), strict=True):
-            violations[tuple(row)] = violation
+            violations[Cut(tuple(row))] = violation
     order = sorted(
         (cut for cut in violations if cut not in have),
         key=lambda c: (-violations[c], c),
@@ -87,11 +90,8 @@ def _separate_cuts(
         room = count
 
 
-def count_halves(groups: GroupColumns, cuts: list[Cut], n: int) -> Any:
-    """Return, by cut and group, half the number of the cut's records, rounded down.
-
-    A sparse matrix by columns.
-    """
+def count_quotients(groups: GroupColumns, cuts: list[Cut], n: int) -> Any:
+    """Return, by cut and group, floor(|S & T| / p), as a sparse matrix by columns."""
     from scipy.sparse import csc_array
 
     inside = groups.members >= 0
@@ -100,10 +100,10 @@ def count_halves(groups: GroupColumns, cuts: list[Cut], n: int) -> Any:
     incidence = csc_array(
         (np.ones(len(record)), (record, column)), (n, len(groups.sizes))
     )
-    cut = np.repeat(np.arange(len(cuts)), [len(c) for c in cuts])
-    records = np.array([i for c in cuts for i in c], np.intp)
+    cut = np.repeat(np.arange(len(cuts)), [len(c.records) for c in cuts])
+    records = np.array([i for c in cuts for i in c.records], np.intp)
     counts = csc_array((np.ones(len(cut)), (cut, records)), (len(cuts), n)) @ incidence
-    counts.data //= 2
+    counts.data //= np.array([c.divisor for c in cuts], np.intp)[counts.indices]
     counts.eliminate_zeros()
     return counts
 
@@ -160,10 +160,10 @@ class GroupMaster(RestrictedMaster):
         column_parts = [np.repeat(np.arange(count), groups.sizes)]
         entries = [np.ones(len(rows[0]))]
         if self.cuts:
-            half = count_halves(groups, self.cuts, self.n).tocoo()
-            rows.append(half.row + self.n)
-            column_parts.append(half.col)
-            entries.append(half.data)
+            quotients = count_quotients(groups, self.cuts, self.n).tocoo()
+            rows.append(quotients.row + self.n)
+            column_parts.append(quotients.col)
+            entries.append(quotients.data)
         columns = np.concatenate(column_parts)
         order = np.argsort(columns, kind="stable")
         starts = np.searchsorted(columns[order], np.arange(count))
@@ -181,11 +181,11 @@ class GroupMaster(RestrictedMaster):
 
     def add_cuts(self, cuts: list[Cut]) -> None:
         """Add cuts as rows of the linear program, valid for every partition."""
-        half = count_halves(self.groups, cuts, self.n).tocsr()
+        quotients = count_quotients(self.groups, cuts, self.n).tocsr()
         for row, cut in enumerate(cuts):
-            part = slice(half.indptr[row], half.indptr[row + 1])
-            index = (self.n + half.indices[part]).astype(np.int32)
-            self.then(HighsProgram.add_row, len(cut) // 2, index, half.data[part])
+            part = slice(quotients.indptr[row], quotients.indptr[row + 1])
+            index = (self.n + quotients.indices[part]).astype(np.int32)
+            self.then(HighsProgram.add_row, cut.side, index, quotients.data[part])
         self.cuts.extend(cuts)
 
     def solve(self, seconds: float = np.inf) -> MasterSolution | None:
@@ -240,7 +240,7 @@ class GroupMaster(RestrictedMaster):
         u = np.append(duals.u, 0.0)
         reduced = costs - u[groups.members].sum(axis=1)
         if len(duals.cuts):
-            reduced -= count_halves(groups, list(duals.cuts), self.n).T @ duals.s
+            reduced -= count_quotients(groups, list(duals.cuts), self.n).T @ duals.s
         return np.asarray(reduced)
 
 
@@ -261,13 +261,16 @@ PHASES = (
 class ColumnGeneration:
     """Restricted master with its column pool, pricing and cuts.
 
-    The first stability centre is each record's share of the SSE of the labels `start`,
-    the incumbent's by default: duals that are too high fall fast, low ones rise slowly.
+    The first stability centre is the prices of the pair program.  Without them it is
+    each record's share of the SSE of the labels `start`, the incumbent's by default:
+    duals that are too high fall fast, low ones rise slowly.
 
     Attributes
     ----------
     solved
         Last solution of the restricted master.
+    root
+        Duals of the pair program, at which no group prices out; None without it.
     bound
         Lower bound of the present branch.
     proof
@@ -280,6 +283,7 @@ class ColumnGeneration:
         pricer: Pricer,
         clock: Deadline,
         start: Labels | None = None,
+        prices: "PairPrices | None" = None,
     ) -> None:
         self.best = best
         self.pricer = pricer
@@ -289,8 +293,13 @@ class ColumnGeneration:
         self.solved: MasterSolution | None = None
         self.proof: tuple[Duals, Floats] | None = None
         self.bound = -np.inf
-        first = best.labels if start is None else start
-        self.centre = _share_sse(best.Z, first, best.weights)
+        self.root: Duals | None = None
+        if prices is not None:
+            self.root = Duals.of_pairs(prices, best.k, pricer.duplicates.many)
+            self.centre = self.root.spread
+        else:
+            first = best.labels if start is None else start
+            self.centre = _share_sse(best.Z, first, best.weights)
         self.add(group_columns(best.labels, best.k))
 
     def add(self, groups: GroupColumns) -> int:
@@ -414,6 +423,11 @@ class ColumnGeneration:
         best = self.best
         return best.value - self.bound <= best.gap * best.value / 2
 
+    def add_sizes(self) -> None:
+        """Add the rows of the pair program's sets: how many groups fit in each."""
+        if self.root is not None and self.root.cuts:
+            self.master.add_cuts([*self.root.cuts])
+
     def cut(self) -> int:
         """Add cuts that the linear program's solution violates; return their number."""
         solved = self.solve()  # there may be new columns
@@ -490,16 +504,20 @@ def _build_data(
     cuts: Sequence[Cut],
     weights: Floats | None = None,
 ) -> model.Data:
-    """Return the integer program's data, without cuts if these have many entries."""
+    """Return the integer program's data, without cuts if these have many entries.
+
+    Cuts of other divisors than 2 are left out, too: the model has none.
+    """
     inside = groups.members >= 0
-    if count_halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
-        cuts = ()
+    cuts = [cut for cut in cuts if cut.divisor == 2]
+    if count_quotients(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
+        cuts = []
     return model.Data(
         Z,
         k,
         np.repeat(np.arange(len(groups.sizes)), groups.sizes),
         groups.members[inside].astype(np.intp),
-        np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts]).astype(np.intp),
-        np.array([i for cut in cuts for i in cut], np.intp),
+        np.repeat(np.arange(len(cuts)), [len(c.records) for c in cuts]).astype(np.intp),
+        np.array([i for cut in cuts for i in cut.records], np.intp),
         weights=weights,
     )

@@ -145,7 +145,9 @@ class Prices(NamedTuple):
     Attributes
     ----------
     penalty : (cuts,)
-        Cost of each pair of a cut's records in a group, -s_l >= 0.
+        Cost of as many records of a cut in a group as its divisor, -s_l >= 0.
+    divisor : (cuts,)
+        Divisor of each cut.
     inside : (cuts, n)
         Whether a cut counts each record.
     first, cuts : (n + 1,), (c,)
@@ -158,6 +160,7 @@ class Prices(NamedTuple):
 
     u: Floats
     penalty: Floats
+    divisor: I64
     inside: Bool
     first: I64
     cuts: I64

@@ -1,11 +1,12 @@
-"""Incumbent partition and the best lower bound."""
+"""Incumbent partition and the best lower bound; the bound of the pair program."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, log2
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggopt.core.deadline import Deadline
+from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.record_weights import compute_sse, multiply_by_weights
 from aggopt.core.validation import Floats, Labels, renumber_groups
 from aggopt.partition._mdav import mdav_labels
@@ -27,6 +28,10 @@ from aggopt.partition.shared.scaling import (
 )
 from aggopt.solvers import Status
 
+if TYPE_CHECKING:
+    from aggopt.algorithms.pair_bound import PairPrices
+
+SMALL = 5  # largest k for which exact pricing mostly ends
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
 SAFE = 1e-9  # of the SSE, for rounding
 ENOUGH = 100.0  # SSE for which absolute tolerances of solvers are small
@@ -158,6 +163,15 @@ class ScaledIncumbent:
     """Records (n, d), also divided by 2^exponent; and the best so far, in own units.
 
     Losses are by weights of mean 1: `scale` converts them to the original weights.
+
+    Attributes
+    ----------
+    bound
+        Bound that pairs of records prove, in units of the records: the neighbour bound,
+        or the larger one of the pair program.
+    pair_prices
+        Prices that prove the bound of the pair program, in units of the records; None
+        without it.
     """
 
     original: Floats = field(repr=False)
@@ -165,7 +179,9 @@ class ScaledIncumbent:
     exponent: int
     unit: float
     best: Incumbent = field(repr=False)
+    bound: float
     scale: float = 1.0
+    pair_prices: "PairPrices | None" = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -181,13 +197,10 @@ class ScaledIncumbent:
         Z = np.ascontiguousarray(Z / root)
         unit = largest * root
         start = renumber_groups(mdav_labels(records, k))
-        neighbours = compute_loss_bound(
-            records, k, weights=weighing.values, seconds=0.0
-        )
-        best = Incumbent(
-            Z, k, start, neighbours / unit**2, gap, weights=weighing.values
-        )
-        work = cls(original, records, exponent, unit, best, weighing.unit)
+        bound = compute_loss_bound(records, k, weights=weighing.values, seconds=0.0)
+        weights = weighing.values
+        best = Incumbent(Z, k, start, bound / unit**2, gap, weights=weights)
+        work = cls(original, records, exponent, unit, best, bound, weighing.unit)
         work.refine()
         return work
 
@@ -202,11 +215,49 @@ class ScaledIncumbent:
             return False
         power = find_exponent(np.array(self.unit))
         Z = np.ldexp(self.records, -power)
-        k = best.k
-        bound = compute_loss_bound(Z, k, weights=best.weights, seconds=0.0)
-        self.best = Incumbent(Z, k, best.labels, bound, best.gap, True, best.weights)
         self.unit = 2.0**power
+        bound = self.bound / self.unit**2
+        self.best = Incumbent(
+            Z, best.k, best.labels, bound, best.gap, True, best.weights
+        )
         return True
+
+    def bound_by_pairs(self, seconds: float, clock: Deadline, report: Progress) -> None:
+        """Raise the bound to that of the pair program, within a budget in seconds.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C ended it; the bound so far counts.
+        """
+        from aggopt.algorithms.pair_bound import bound_partitions
+
+        best = self.best
+        pairs = bound_partitions(
+            self.records,
+            best.k,
+            seconds,
+            weights=best.weights,
+            loss=best.value * self.unit**2,
+            clock=clock,
+            progress=report,
+        )
+        self.bound = max(self.bound, pairs.bound)
+        self.pair_prices = pairs.prices
+        best.bound = max(best.bound, self.bound / self.unit**2)
+        if pairs.interrupted:
+            raise KeyboardInterrupt
+
+    @property
+    def prices(self) -> "PairPrices | None":
+        """Prices that prove the bound of the pair program, in the best's units."""
+        prices = self.pair_prices
+        if prices is None:
+            return None
+        factor = 1 / self.unit**2
+        return replace(
+            prices, records=factor * prices.records, charges=factor * prices.charges
+        )
 
     def magnify(self) -> None:
         """Choose smaller units if SSE is below the resolution of solvers."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from aggopt.partition._optimal.columns import (
     PricingResult,
     sort_groups,
 )
+
+if TYPE_CHECKING:
+    from aggopt.algorithms.pair_bound import PairPrices
 
 COPIES = 24  # duplicates; fewer are priced like other records
 VARIANTS = 400  # of one group, by exchange of duplicates
@@ -118,8 +121,22 @@ NEAR = 12  # neighbours that heuristic pricing may add
 FORBIDDEN = 1e7  # penalty of a pair that must be apart, for squared distances near 1
 UNWANTED = 1e9  # cost of a record that no group needs
 
-Cut = tuple[int, ...]
 Pair = tuple[int, int]
+
+
+class Cut(NamedTuple):
+    """Records (T) and a divisor p of a cut, which every partition satisfies.
+
+    Over its groups S, floor(|S & T| / p) adds up to floor(|T| / p) or less.
+    """
+
+    records: tuple[int, ...]
+    divisor: int = 2
+
+    @property
+    def side(self) -> int:
+        """The most that the groups of a partition add up to."""
+        return len(self.records) // self.divisor
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +146,7 @@ class Duals:
     Attributes
     ----------
     u, cuts, s
-        Duals of records, cuts (sets of records), and the dual s_l <= 0 of each.
+        Duals of records, cuts, and the dual s_l <= 0 of each cut.
     together, apart
         Pairs of records that a branch requires, or forbids, in one group.
     """
@@ -143,12 +160,45 @@ class Duals:
     @property
     def value(self) -> float:
         """Objective of the dual program, a lower bound if the duals are feasible."""
-        terms = (len(cut) // 2 * s for cut, s in zip(self.cuts, self.s, strict=True))
+        terms = (cut.side * s for cut, s in zip(self.cuts, self.s, strict=True))
         return fsum([*self.u, *terms])
 
     def scale(self, share: float) -> "Duals":
         """Return the duals with those of records multiplied by `share`."""
         return Duals(share * self.u, self.cuts, self.s, self.together, self.apart)
+
+    @classmethod
+    def of_pairs(cls, prices: "PairPrices", k: int, many: Bool) -> "Duals":
+        """Return the duals that pairs of records prove: no group prices out at them.
+
+        A set with records of `many` duplicates has no cut.
+        """
+        u = prices.records.copy()
+        cuts = []
+        s = []
+        for records, charge in zip(prices.sets, prices.charges.tolist(), strict=True):
+            if many[records].any():
+                u[records] -= charge / k
+            else:
+                cuts.append(Cut(tuple(records.tolist()), k))
+                s.append(-charge)
+        return cls(u, cuts, np.array(s))
+
+    @property
+    def spread(self) -> Floats:
+        """Duals of records (n,), with those of cuts spread over their records.
+
+        No group prices out at them if none does at these.
+        """
+        u = self.u.copy()
+        for cut, s in zip(self.cuts, self.s.tolist(), strict=True):
+            u[[*cut.records]] += s / cut.divisor
+        return u
+
+    def mix(self, other: "Duals", share: float) -> "Duals":
+        """Return the duals between these and others of equal cuts, without branches."""
+        u = (1 - share) * self.u + share * other.u
+        return Duals(u, self.cuts, (1 - share) * self.s + share * other.s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,14 +342,15 @@ class Pricer:
 
     def _build_prices(self, duals: Duals) -> Prices:
         """Return the duals as arrays for the kernels."""
-        apart = [tuple(pair) for pair in duals.apart]
+        apart = [Cut(tuple(pair)) for pair in duals.apart]
         cuts = [*duals.cuts, *apart]
         penalty = np.append(-duals.s, np.full(len(apart), FORBIDDEN))
         inside = np.zeros((max(1, len(cuts)), self.n), bool)
         for row, cut in enumerate(cuts):
-            inside[row, list(cut)] = True
-        costly = [i for cut, p in enumerate(penalty) if p > 0 for i in cuts[cut]]
-        which = [cut for cut, p in enumerate(penalty) if p > 0 for _ in cuts[cut]]
+            inside[row, list(cut.records)] = True
+        live = [(at, cut.records) for at, cut in enumerate(cuts) if penalty[at] > 0]
+        costly = [i for _, records in live for i in records]
+        which = [at for at, records in live for _ in records]
         pairs = np.array([*duals.together], np.int64).reshape(-1, 2)
         both = np.concatenate([pairs, pairs[:, ::-1]])
         return Prices(
@@ -307,6 +358,7 @@ class Pricer:
                 self.duplicates.spare, -UNWANTED, self.duplicates.average_duals(duals.u)
             ),
             penalty,
+            np.array([cut.divisor for cut in cuts], np.int64),
             inside,
             *_index_by_record(
                 np.array(costly, np.int64), np.array(which, np.int64), self.n

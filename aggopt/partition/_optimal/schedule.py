@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.algorithms.pair_bound import PairPrices
 from aggopt.core.deadline import Deadline, Progress
 from aggopt.core.types import Floats, Labels
 from aggopt.partition._local_search.search import Collection, improve_labels
@@ -14,7 +15,7 @@ from aggopt.partition._local_search.setup import create_weights
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.column_generation import ColumnGeneration, choose_groups
 from aggopt.partition._optimal.columns import GroupColumns, group_columns, number_groups
-from aggopt.partition._optimal.incumbent import Incumbent
+from aggopt.partition._optimal.incumbent import SMALL, Incumbent
 from aggopt.partition._optimal.pricing import Pair, Pricer, PricingEffort
 from aggopt.solvers import Solver
 from aggopt.solvers.options import TRUST
@@ -88,6 +89,33 @@ def continue_search(
 
 
 STEPS = (0.5, 0.7, 0.8, 0.85, 0.89, 0.92, 0.94, 0.96, 0.98)
+MIXES = (0.25, 0.5, 0.75, 0.9, 1.0)
+
+
+def raise_bound_by_mixing(generation: ColumnGeneration, clock: Deadline) -> bool:
+    """Raise the bound by duals between the pair program's and those of the master.
+
+    A group that prices out at them does so at the master's, too.  The nearer they are
+    to the pair program's, the sooner exact pricing ends.  Return whether it ended each
+    time.
+    """
+    root = generation.root
+    if root is None:
+        return raise_bound_by_scaling(generation, clock)
+    for share in MIXES:
+        solved = generation.solve()
+        if solved is None or clock.over:
+            return False
+        duals = root.mix(solved.duals, share)
+        if duals.value <= generation.best.bound and share < 1:
+            continue
+        priced = generation.pricer.price_groups(duals, PricingEffort(), clock)
+        if not priced.done:
+            return False
+        generation.prove(duals, priced.lowest)
+        if len(priced.reduced):
+            generation.add(priced.groups.at(np.argsort(priced.reduced)[:20_000]))
+    return not clock.over
 
 
 def raise_bound_by_scaling(generation: ColumnGeneration, clock: Deadline) -> bool:
@@ -256,7 +284,6 @@ def _price_all(generation: ColumnGeneration, clock: Deadline) -> None:
 
 RESTARTS = 4  # initial local searches
 PERTURBATIONS = 30  # per record, in each of them
-SMALL = 5  # largest k for which exact pricing mostly ends
 TRIALS = 8  # roundings in a batch
 PATIENCE = 3  # batches without improvement
 STALLED = 1e-3  # share of the gap that a round of cuts must close
@@ -270,7 +297,7 @@ NODES = 4000  # for one record: an integer program also costs a process
 class OptimalProblem:
     """Records (n, d), k, neighbours (n, c), initial labels and integer solver.
 
-    Also sampling weights (n,), None if all are equal.
+    Also sampling weights (n,), None if all are equal, and prices of the pair program.
     """
 
     Z: Floats
@@ -280,6 +307,7 @@ class OptimalProblem:
     solver: Solver
     seed: int
     weights: Floats | None = None
+    prices: PairPrices | None = None
 
 
 def run_schedule(
@@ -295,7 +323,7 @@ def run_schedule(
         HiGHS did not return in time, or its process ended.
     """
     pricer = Pricer(task.Z, task.k, task.near, task.weights)
-    generation = ColumnGeneration(best, pricer, clock, task.start)
+    generation = ColumnGeneration(best, pricer, clock, task.start, task.prices)
     with generation.master:
         _run_steps(generation, task, best, clock, report)
 
@@ -369,10 +397,12 @@ def _price_until_done(
     generation: ColumnGeneration, task: OptimalProblem, clock: Deadline
 ) -> bool:
     """Add groups until none prices out; return whether that is proven."""
-    if task.k <= SMALL and generation.price():
-        return True
-    if generation.best.ended or not raise_bound_by_scaling(
-        generation, _make_deadline(clock, 0.7)
+    generation.add_sizes()
+    if task.k <= SMALL:
+        raise_bound_by_mixing(generation, _make_deadline(clock, 0.3))
+        return generation.price()
+    if generation.best.ended or not raise_bound_by_mixing(
+        generation, _make_deadline(clock, 0.5)
     ):
         return False
     return generation.price()

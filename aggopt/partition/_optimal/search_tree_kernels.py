@@ -143,7 +143,7 @@ def choose_candidate(tree: SearchTree, prices: Prices, level: int, at: int) -> N
         count_inside = 0
         for z in range(level):
             count_inside += prices.inside[cut, tree.ids[tree.part[z]]]
-        if count_inside % 2 == 1:
+        if (count_inside + 1) % prices.divisor[cut] == 0:
             penalty += prices.penalty[cut]
     tree.penalty[level + 1] = penalty
 
