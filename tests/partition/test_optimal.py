@@ -20,7 +20,7 @@ from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import ColumnPool, group_columns, number_groups
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition._optimal.pricing import Cut, Duals, Pricer, PricingEffort
+from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort, SubsetCut
 from aggopt.partition.neighbours import find_neighbours
 from aggopt.partition.shared import restricted_master
 from aggopt.solvers import SOLVERS, Status
@@ -129,7 +129,7 @@ def test_exact_pricing_finds_every_group_that_pays(k, most, kind):
     divisors = [*7 * [2], k, k]
     pricer = Pricer(Z, k, find_neighbours(Z, 5))
     for together, apart in (((), ()), ([(0, 3), (3, 5)], [(1, 4), (5, 6)])):
-        cuts = [Cut(tuple(c), p) for c, p in zip(drawn, divisors, strict=True)]
+        cuts = [SubsetCut(tuple(c), p) for c, p in zip(drawn, divisors, strict=True)]
         duals = Duals(u, cuts, s, together, apart)
         found = pricer.price_groups(
             duals, PricingEffort(keep=9999), Deadline(None), most
@@ -161,7 +161,7 @@ def test_any_prices_prove_no_more_than_the_best(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
         drawn = [tuple(rng.choice(9, 3, replace=False).tolist()) for _ in range(4)]
-        cuts = [Cut(each, 2 + at % 2) for at, each in enumerate(drawn)]
+        cuts = [SubsetCut(each, 2 + at % 2) for at, each in enumerate(drawn)]
         duals = Duals(rng.normal(1, 1, 9), cuts, -rng.exponential(0.3, 4))
         found = of.pricer.price_groups(duals, PricingEffort(), Deadline(None))
         assert found.done

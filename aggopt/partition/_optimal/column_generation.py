@@ -19,12 +19,12 @@ from aggopt.partition._optimal.columns import (
 )
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.pricing import (
-    Cut,
     Duals,
     Pair,
     PricedGroups,
     Pricer,
     PricingEffort,
+    SubsetCut,
     _index_by_record,
 )
 from aggopt.partition.shared.restricted_master import RestrictedMaster
@@ -41,8 +41,8 @@ FEW = 20  # cuts of three from which on cuts of five are not separated
 
 
 def find_violated_cuts(
-    groups: GroupColumns, share: Floats, few: Bool, have: set[Cut], max_cuts: int
-) -> list[Cut]:
+    groups: GroupColumns, share: Floats, few: Bool, have: set[SubsetCut], max_cuts: int
+) -> list[SubsetCut]:
     """Return up to `max_cuts` cuts of 3 or 5 records that the shares violate most.
 
     `share` (q,) is the chosen share of each group; cuts contain records of `few` (n,).
@@ -68,7 +68,7 @@ def find_violated_cuts(
     violations = {}
     for rows, excess in separated:
         for row, violation in zip(records[rows].tolist(), excess.tolist(), strict=True):
-            violations[Cut(tuple(row))] = violation
+            violations[SubsetCut(tuple(row))] = violation
     order = sorted(
         (cut for cut in violations if cut not in have),
         key=lambda c: (-violations[c], c),
@@ -90,7 +90,7 @@ def _separate_cuts(
         room = count
 
 
-def count_quotients(groups: GroupColumns, cuts: list[Cut], n: int) -> Any:
+def count_quotients(groups: GroupColumns, cuts: list[SubsetCut], n: int) -> Any:
     """Return, by cut and group, floor(|S & T| / p), as a sparse matrix by columns."""
     from scipy.sparse import csc_array
 
@@ -142,7 +142,7 @@ class GroupMaster(RestrictedMaster):
     def __init__(self, n: int) -> None:
         super().__init__(n)
         self.n = n
-        self.cuts: list[Cut] = []
+        self.cuts: list[SubsetCut] = []
         self.groups = GroupColumns(np.empty((0, 0), np.int32), np.empty(0, np.intp))
         self.together: tuple[Pair, ...] = ()
         self.apart: tuple[Pair, ...] = ()
@@ -179,7 +179,7 @@ class GroupMaster(RestrictedMaster):
             np.concatenate([before.sizes, groups.sizes]),
         )
 
-    def add_cuts(self, cuts: list[Cut]) -> None:
+    def add_cuts(self, cuts: list[SubsetCut]) -> None:
         """Add cuts as rows of the linear program, valid for every partition."""
         quotients = count_quotients(self.groups, cuts, self.n).tocsr()
         for row, cut in enumerate(cuts):
@@ -501,7 +501,7 @@ def _build_data(
     Z: Floats,
     k: int,
     groups: GroupColumns,
-    cuts: Sequence[Cut],
+    cuts: Sequence[SubsetCut],
     weights: Floats | None = None,
 ) -> model.Data:
     """Return the integer program's data, without cuts if these have many entries.

@@ -145,7 +145,7 @@ def optimal(
     Notes
     -----
     On 1000 records: proven optimal, or within 0.2 %, for k = 3 to 5, in minutes.  For k
-    of 10 and more the bound is that of pairs of records, as in `loss_bound`, 90 to 99 %
+    of 10 and more the bound is that of pairs of records, as in `loss_bound`, 90 to 98 %
     of the loss, as too many groups could pay.  For tables of more than 10 000 records
     the result is that of a local search, which the certificate names, with that bound.
 

@@ -124,7 +124,7 @@ UNWANTED = 1e9  # cost of a record that no group needs
 Pair = tuple[int, int]
 
 
-class Cut(NamedTuple):
+class SubsetCut(NamedTuple):
     """Records (T) and a divisor p of a cut, which every partition satisfies.
 
     Over its groups S, floor(|S & T| / p) adds up to floor(|T| / p) or less.
@@ -152,7 +152,7 @@ class Duals:
     """
 
     u: Floats
-    cuts: Sequence[Cut] = ()
+    cuts: Sequence[SubsetCut] = ()
     s: Floats = field(default_factory=lambda: np.empty(0))
     together: Sequence[Pair] = ()
     apart: Sequence[Pair] = ()
@@ -180,7 +180,7 @@ class Duals:
             if many[records].any():
                 u[records] -= charge / k
             else:
-                cuts.append(Cut(tuple(records.tolist()), k))
+                cuts.append(SubsetCut(tuple(records.tolist()), k))
                 s.append(-charge)
         return cls(u, cuts, np.array(s))
 
@@ -342,7 +342,7 @@ class Pricer:
 
     def _build_prices(self, duals: Duals) -> Prices:
         """Return the duals as arrays for the kernels."""
-        apart = [Cut(tuple(pair)) for pair in duals.apart]
+        apart = [SubsetCut(tuple(pair)) for pair in duals.apart]
         cuts = [*duals.cuts, *apart]
         penalty = np.append(-duals.s, np.full(len(apart), FORBIDDEN))
         inside = np.zeros((max(1, len(cuts)), self.n), bool)
