@@ -12,6 +12,7 @@ from aggopt.partition import loss_bound, optimal
 from aggopt.partition._optimal import column_generation
 from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal.columns import sort_groups
+from aggopt.partition._optimal.pricing import SubsetCut
 from aggopt.partition._optimal.search_tree_kernels import MOST, find_best_partition
 from aggopt.solvers import Status
 
@@ -59,6 +60,6 @@ def test_without_seconds_it_stops_at_ten_minutes_and_says_so(monkeypatch):
 def test_an_integer_program_leaves_out_cuts_that_hold_much(number, kept):
     rows = np.array(list(combinations(range(14), 5)), np.int32)
     groups = sort_groups(np.pad(rows, ((0, 0), (0, 4)), constant_values=-1))
-    cuts = list(combinations(range(14), 3))[:number]
+    cuts = [SubsetCut(c) for c in combinations(range(14), 3)][:number]
     data = column_generation._build_data(records(0, 14, 4), 5, groups, cuts)
     assert len(data.most) == (number if kept else 0)
