@@ -311,7 +311,7 @@ def _bound_by_pairs(
     within = FEW_SECONDS * clock.left if work.best.k <= SMALL else most
     work.bound_by_pairs(
         max(quick, min(TIMES * quick, within)),
-        Deadline(most),
+        Deadline(max(quick, within)),
         progress_part(options.report, 0.0, PART),
     )
 
