@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from math import ceil, log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -181,7 +181,7 @@ class ScaledIncumbent:
     best: Incumbent = field(repr=False)
     bound: float
     scale: float = 1.0
-    pair_prices: "PairPrices | None" = field(default=None, repr=False)
+    pair_prices: Any = field(default=None, repr=False)  # PairPrices of numba, or None
 
     @classmethod
     def of(
