@@ -251,7 +251,7 @@ class ScaledIncumbent:
     @property
     def prices(self) -> "PairPrices | None":
         """Prices that prove the bound of the pair program, in the best's units."""
-        prices = self.pair_prices
+        prices: PairPrices | None = self.pair_prices
         if prices is None:
             return None
         factor = 1 / self.unit**2
