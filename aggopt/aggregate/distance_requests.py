@@ -11,6 +11,7 @@ from aggopt.aggregate.bounds import End
 from aggopt.core.equality import to_hashable
 from aggopt.core.plural import agree
 from aggopt.core.types import Floats, WishValues
+from aggopt.core.validation import read_relative
 from aggopt.errors import JobError
 
 
@@ -37,13 +38,7 @@ def spread_request(wish: WishValues, Z: Floats, name: str) -> Floats:
         Another shape, type or key; the message lists the possible ones.
     """
     if isinstance(wish, Mapping):
-        if set(wish) != {"relative"}:
-            raise JobError(
-                f"{name} has the keys {sorted(map(str, wish))}.",
-                fix=f'pass {name}={{"relative": r}} for r times the distance from the '
-                "mean, or plain numbers.",
-            )
-        return spread_request(wish["relative"], Z, name) * np.abs(Z)
+        return spread_request(read_relative(wish, name), Z, name) * np.abs(Z)
     array = _read_array(wish, Z, name)
     if array.dtype.kind not in "iuf" or array.shape not in ((), Z.shape[1:], Z.shape):
         raise JobError(

@@ -25,8 +25,8 @@ class FileState:
     @classmethod
     def of(cls, path: Path) -> "FileState":
         """Return the state of the file at a path, without following a link."""
-        found = os.lstat(path)
-        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        status = os.lstat(path)
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @dataclass(frozen=True)

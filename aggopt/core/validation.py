@@ -1,6 +1,7 @@
 """Checked arrays, and the caller that a warning names."""
 
 import sys
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
@@ -290,3 +291,18 @@ def find_caller_stacklevel() -> int:
         level = level + 1
         frame = frame.f_back
     return level
+
+
+def read_relative(wish: Mapping[str, npt.ArrayLike], name: str) -> npt.ArrayLike:
+    """Return r of a wish {"relative": r}; refuse other keys.
+
+    >>> read_relative({"relative": 0.1}, "delta")
+    0.1
+    """
+    if set(wish) != {"relative"}:
+        raise JobError(
+            f"{name} has the keys {sorted(map(str, wish))}.",
+            fix=f'pass {name}={{"relative": r}} for r times the distance from the '
+            "mean, or plain numbers.",
+        )
+    return wish["relative"]

@@ -159,10 +159,10 @@ def read_spans(texts: Sequence[str | None]) -> tuple[F64, F64]:
 def _read_span(text: str) -> tuple[float, float] | None:
     if text == ANYTHING:
         return -np.inf, np.inf
-    found = _SPAN.fullmatch(text)
+    match = _SPAN.fullmatch(text)
     try:
-        low = float(found[1] if found else text)
-        high = float(found[2] if found else text)
+        low = float(match[1] if match else text)
+        high = float(match[2] if match else text)
     except ValueError:
         return None
     is_valid = np.isfinite(low) and np.isfinite(high) and low <= high

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from aggopt.core.plural import agree
 from aggopt.core.types import Floats, WishValues
+from aggopt.core.validation import read_relative
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
 from aggopt.measure.registry import Comparison, Heading, Measure, describe_numbers_only
@@ -77,13 +78,7 @@ def compute_sl(pair: Pair, delta: WishValues, importance: WishValues) -> float:
 def _spread_argument(argument: WishValues, name: str, pair: Pair) -> Floats:
     """Return one number per value of the pair, (n, v)."""
     if isinstance(argument, Mapping):
-        if set(argument) != {"relative"}:
-            raise JobError(
-                f"{name} has the keys {sorted(map(str, argument))}.",
-                fix=f'pass {name}={{"relative": r}} for r times the distance from the '
-                "mean, or plain numbers.",
-            )
-        share = _spread_argument(argument["relative"], name, pair)
+        share = _spread_argument(read_relative(argument, name), name, pair)
         return np.asarray(share * np.abs(pair.original))
     array = np.asarray(argument)
     n = pair.n

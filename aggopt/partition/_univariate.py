@@ -14,7 +14,7 @@ from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats, Labels, check_group_size, check_vector
 from aggopt.errors import SolverError
 from aggopt.models import univariate as model
-from aggopt.partition.neighbour_bound import compute_loss_bound
+from aggopt.partition.neighbour_bound import prove_loss
 from aggopt.partition.registry import AttributeUse, Bound, Partitioner
 from aggopt.partition.shared.evidence import Budget, Evidence
 from aggopt.partition.shared.result import Partition
@@ -243,7 +243,8 @@ def _bound_by_neighbours(data: model.Data, objective: float) -> float | None:
     if data.cost != "sse":
         return None
     values = (data.x - data.x[0]) / data.unit
-    return min(compute_loss_bound(values[:, None], data.k), objective)
+    proven = prove_loss(values[:, None], data.k)
+    return min(proven.require_uninterrupted(), objective)
 
 
 class Costed(SolverSection):

@@ -248,32 +248,11 @@ class ProvenLoss(NamedTuple):
     interrupted: bool = False
     limit: str | None = None
 
-
-def compute_loss_bound(
-    records: Floats,
-    k: int,
-    *,
-    jobs: int | None = None,
-    weights: npt.ArrayLike | None = None,
-    seconds: float | None = None,
-    requirements: "Sequence[PairRequirement]" = (),
-    loss: float = inf,
-    progress: Progress = ignore_progress,
-) -> float:
-    """Return the bound of `prove_loss`; Ctrl-C is raised."""
-    proven = prove_loss(
-        records,
-        k,
-        jobs=jobs,
-        weights=weights,
-        seconds=seconds,
-        requirements=requirements,
-        loss=loss,
-        progress=progress,
-    )
-    if proven.interrupted:
-        raise KeyboardInterrupt
-    return proven.bound
+    def require_uninterrupted(self) -> float:
+        """Return the bound; raise Ctrl-C that ended the search for it."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return self.bound
 
 
 def prove_loss(
@@ -336,31 +315,6 @@ def warn_of_limit(proven: ProvenLoss) -> None:
 
 
 FREE = 0.2  # share of the budget for the bound without requirements, at most
-
-
-def compute_promised_bound(
-    records: Floats,
-    k: int,
-    requirements: "Sequence[Requirement | PairRequirement]",
-    *,
-    weights: Floats | None = None,
-    seconds: float | None = None,
-    loss: float = inf,
-    left: float = inf,
-) -> float:
-    """Return the bound of `prove_promised_loss`; Ctrl-C is raised."""
-    proven = prove_promised_loss(
-        records,
-        k,
-        requirements,
-        weights=weights,
-        seconds=seconds,
-        loss=loss,
-        left=left,
-    )
-    if proven.interrupted:
-        raise KeyboardInterrupt
-    return proven.bound
 
 
 def prove_promised_loss(

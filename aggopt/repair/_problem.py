@@ -27,7 +27,7 @@ from aggopt.partition.constraints import (
     combine_constraints,
 )
 from aggopt.partition.merging import merge_with_nearest
-from aggopt.partition.neighbour_bound import compute_promised_bound
+from aggopt.partition.neighbour_bound import prove_promised_loss
 from aggopt.partition.neighbours import find_neighbours
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import scale_records
@@ -166,9 +166,9 @@ def bound_loss(
     `seconds` is the budget of the pair program, and `left` the time for the bound of t.
     """
     close = Closeness("", problem.ordered, problem.t)
-    return compute_promised_bound(
+    return prove_promised_loss(
         problem.Z, problem.k, [close], seconds=seconds, left=left
-    )
+    ).require_uninterrupted()
 
 
 def raise_bound(

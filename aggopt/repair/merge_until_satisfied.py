@@ -9,7 +9,7 @@ from aggopt.core.deadline import Progress
 from aggopt.core.record_weights import compute_plain_group_means, group_sse
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
-from aggopt.partition.neighbour_bound import compute_promised_bound, read_budget
+from aggopt.partition.neighbour_bound import prove_promised_loss, read_budget
 from aggopt.partition.shared.evidence import Budget
 from aggopt.partition.shared.scaling import scale_with_weights
 from aggopt.privacy.distance import compute_starts
@@ -103,7 +103,7 @@ def certify_groups(
     """Return the certificate of labels (n,): OPTIMAL if the loss meets its bound.
 
     objective: the sum of squares within groups, on z-scores. bound: no groups of k that
-    satisfy the requirements lose less; the higher one of `compute_promised_bound` and
+    satisfy the requirements lose less; the higher one of `prove_promised_loss` and
     `start`, the partition's own bound for all groups of k (or None). violation: 0.0,
     decided exactly. With sampling weights (n,) squares are weighted. The bound of
     closeness may take `left` seconds, and a few more; `budget` is that of the pair
@@ -123,7 +123,7 @@ def certify_groups(
         by,
         seconds,
     )
-    promised = compute_promised_bound(
+    promised = prove_promised_loss(
         Z,
         k,
         requirements,
@@ -131,7 +131,7 @@ def certify_groups(
         seconds=read_budget(budget.bound, len(Z), k, budget.share),
         loss=certificate.objective / weighing.unit,
         left=left,
-    )
+    ).require_uninterrupted()
     return raise_bound(certificate, [start, weighing.unit * promised], Z.size)
 
 

@@ -303,7 +303,7 @@ def test_no_bound_is_worked_out_for_groups_of_a_block(tmp_path, monkeypatch):
     def never(*args, **how):
         raise AssertionError
 
-    monkeypatch.setattr(merging, "compute_promised_bound", never)
+    monkeypatch.setattr(merging, "prove_promised_loss", never)
     folder = put(tmp_path / "in", near_alike())
     how = job(privacy={"l": 2} | MERGED, engine={"block": 40})
     assert masked(folder, how, tmp_path / "out").audit.groups > 1

@@ -10,7 +10,7 @@ from aggopt.algorithms.pair_bound import nearest
 from aggopt.core.record_weights import compute_sse
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import loss_bound, mdav
-from aggopt.partition.neighbour_bound import compute_loss_bound
+from aggopt.partition.neighbour_bound import prove_loss
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(300, 4)) + 4 * RNG.integers(0, 3, size=(300, 1))
@@ -67,10 +67,10 @@ def test_one_group_is_its_own_bound(way):
 
 
 def test_the_number_of_threads_does_not_change_it(monkeypatch):
-    usual = compute_loss_bound(X, 3)
+    usual = prove_loss(X, 3).bound
     monkeypatch.setattr(nearest, "MANY", 0)
     monkeypatch.setattr(nearest, "PORTION", 1e4)
-    bounds = [compute_loss_bound(X, 3, jobs=jobs) for jobs in (1, 2, 3)]
+    bounds = [prove_loss(X, 3, jobs=jobs).bound for jobs in (1, 2, 3)]
     assert len(set(bounds)) == 1
     assert usual == pytest.approx(bounds[0], rel=1e-12)
 

@@ -15,7 +15,7 @@ from aggopt.core.types import F64, I64, Labels
 from aggopt.core.validation import check_group_size
 from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.errors import JobError
-from aggopt.partition.neighbour_bound import compute_loss_bound
+from aggopt.partition.neighbour_bound import prove_loss
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import HEADER, is_gap_closed, make_certificate_rows
 
@@ -186,7 +186,8 @@ def published_loss(
         for attribute, categories in pairs
     )
     coordinates = _scale_coordinates(encoded, k)
-    bound = min(compute_loss_bound(coordinates, k, seconds=0.0), total)
+    proven = prove_loss(coordinates, k, seconds=0.0)
+    bound = min(proven.require_uninterrupted(), total)
     status = Status.OPTIMAL if is_gap_closed(total, bound) else Status.HEURISTIC
     return Certificate(status, total, bound, 0.0, "neighbour bound", clock.spent)
 

@@ -123,11 +123,11 @@ def bound_partitions(
         progress=progress,
     )
     start = nearest.bound * (1 - NEIGHBOUR_ROUNDING)
-    found = PairBound(start, nearest.bound, 0, nearest.interrupted, nearest.is_cut)
+    result = PairBound(start, nearest.bound, 0, nearest.interrupted, nearest.is_cut)
     if nearest.interrupted or start >= loss * (1 - MET):
-        return found
+        return result
     if not nearest.is_listed or nearest.work >= budget:
-        return replace(found, is_short=budget > 0 and not nearest.is_cut)
+        return replace(result, is_short=budget > 0 and not nearest.is_cut)
     try:
         program = PairProgram(
             records,
@@ -139,17 +139,17 @@ def bound_partitions(
         )
         if program.loses:
             for each in _iterate_rounds(program, budget, progress):
-                rounds = found.rounds + 1
-                found = replace(
-                    found, bound=each.bound, rounds=rounds, prices=each.prices
+                rounds = result.rounds + 1
+                result = replace(
+                    result, bound=each.bound, rounds=rounds, prices=each.prices
                 )
                 if each.bound >= loss * (1 - MET) or clock.over:
                     break
     except KeyboardInterrupt:
-        found = replace(found, interrupted=True)
+        result = replace(result, interrupted=True)
     except MemoryError:
-        found = replace(found, is_cut=True)
-    return found
+        result = replace(result, is_cut=True)
+    return result
 
 
 def _iterate_rounds(

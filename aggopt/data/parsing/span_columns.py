@@ -67,7 +67,7 @@ def make_text_column(
     column: nw.Series[Any], texts: Sequence[str | None]
 ) -> nw.Series[Any]:
     """Return text (n,) as a column of this one's name, kind of table and index."""
-    made = nw.new_series(
+    series = nw.new_series(
         column.name, list(texts), nw.String, backend=column.implementation
     )
-    return take_rows(made, np.arange(len(texts)), like=column)
+    return take_rows(series, np.arange(len(texts)), like=column)

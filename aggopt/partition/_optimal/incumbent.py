@@ -15,7 +15,7 @@ from aggopt.partition._optimal.columns import (
     compute_group_sse,
     group_columns,
 )
-from aggopt.partition.neighbour_bound import compute_loss_bound
+from aggopt.partition.neighbour_bound import prove_loss
 from aggopt.partition.shared.evidence import has_equal_records, make_certificate
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import (
@@ -197,8 +197,9 @@ class ScaledIncumbent:
         Z = np.ascontiguousarray(Z / root)
         unit = largest * root
         start = renumber_groups(mdav_labels(records, k))
-        bound = compute_loss_bound(records, k, weights=weighing.values, seconds=0.0)
         weights = weighing.values
+        proven = prove_loss(records, k, weights=weights, seconds=0.0)
+        bound = proven.require_uninterrupted()
         best = Incumbent(Z, k, start, bound / unit**2, gap, weights=weights)
         work = cls(original, records, exponent, unit, best, bound, weighing.unit)
         work.refine()

@@ -127,8 +127,10 @@ class Evidence:
     def _change(self, budget: Budget | None, claim: Claim | None) -> "Evidence":
         """Return the evidence with another budget or claim."""
         if self._found is not None or self._ways is None:
-            found = self.certificate
-            return Evidence.from_certificate(found.claiming(claim) if claim else found)
+            certificate = self.certificate
+            return Evidence.from_certificate(
+                certificate.claiming(claim) if claim else certificate
+            )
         return Evidence(self.status, *self._ways, budget, claim)
 
     @property
@@ -151,8 +153,10 @@ class Evidence:
         """The certificate of the loss, computed with its bound on first access."""
         ways = self._ways
         if self._found is None and ways is not None:
-            found = ways[1](self.loss, self._budget or Budget())
-            self._found = found.claiming(self._claim) if self._claim else found
+            certificate = ways[1](self.loss, self._budget or Budget())
+            self._found = (
+                certificate.claiming(self._claim) if self._claim else certificate
+            )
         self._ways = None
         return self._found  # type: ignore[return-value]
 

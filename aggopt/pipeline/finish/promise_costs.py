@@ -20,39 +20,39 @@ def describe_promise_costs(partitioned: PartitionedTable) -> list[str]:
         return []
     requirements = list_requirements(partitioned.held)
     texts = [f"{each.name} {each.sign} {each.required:g}" for each in requirements]
-    what = " and ".join(dict.fromkeys(texts)) or "the requirements besides k"
+    promise = " and ".join(dict.fromkeys(texts)) or "the requirements besides k"
     names = partition_names(partitioned.blocks, partitioned.job)
     several = len(partitioned.blocks) > 1
     notes = []
     for attributes, block in zip(names, partitioned.blocks, strict=True):
         whose = f" of {', '.join(attributes)}" if several else ""
-        costs = _describe_costs(block, partitioned.job.privacy.k, what, whose)
+        costs = _describe_costs(block, partitioned.job.privacy.k, promise, whose)
         notes += [] if costs is None else [costs]
     return notes
 
 
-def _describe_costs(block: Block, k: int, what: str, whose: str) -> str | None:
+def _describe_costs(block: Block, k: int, promise: str, whose: str) -> str | None:
     """Return the costs of the requirements as text; None if nothing is known of them.
 
-    `what` names the requirements, and `whose` the attributes.
+    `promise` states the requirements, and `whose` the attributes.
     """
     free = block.unrepaired_loss
     proof = block.certificate
     if not free or not np.isfinite(free) or proof.objective <= free:
         return None
-    here = (
+    comparison = (
         f"the groups here lose {_format_percent(proof.objective / free - 1)} more "
         "than those before the repair."
     )
     if proof.bound is None or proof.bound <= free:
         return (
-            f"Groups{whose} with {what}: no least cost compared with k = {k} alone is "
-            f"proven; {here}"
+            f"Groups{whose} with {promise}: no least cost compared with k = {k} alone "
+            f"is proven; {comparison}"
         )
     least = _format_percent(proof.bound / free - 1)
     return (
-        f"Groups{whose} with {what} lose at least {least} more squared error than the "
-        f"best groups of k = {k} alone; {here}"
+        f"Groups{whose} with {promise} lose at least {least} more squared error than "
+        f"the best groups of k = {k} alone; {comparison}"
     )
 
 

@@ -167,10 +167,14 @@ def list_method_requirements(job: Job) -> frozenset[str]:
     privacy = job.privacy
     treatments = [privacy.treatment(name) for name in job.roles.confidential]
     simple = {m.name for m in privacy.models if m.simple(privacy, treatments)}
-    asked = {"l", "t"} & privacy.asked
-    if len(treatments) != 1 or len(asked) > 1 or (asked == {"t"} and job.roles.stratum):
-        asked = set()
-    return taken & (asked & simple | {"units"})
+    required = {"l", "t"} & privacy.asked
+    if (
+        len(treatments) != 1
+        or len(required) > 1
+        or (required == {"t"} and job.roles.stratum)
+    ):
+        required = set()
+    return taken & (required & simple | {"units"})
 
 
 def describe_requirement(privacy: Privacy) -> str:
