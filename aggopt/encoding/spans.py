@@ -23,10 +23,9 @@ from aggopt.encoding.generalisation_rule import (
     read_cuts,
     require_enclosed,
 )
-from aggopt.encoding.typed_column import NAME, TypedColumn
+from aggopt.encoding.typed_column import NAME, WORDS, TypedColumn
 from aggopt.errors import TableError
 
-_WORDS = (nw.String, nw.Categorical, nw.Enum)
 _SPAN = re.compile(r"\[([^,\[\]()]+), ([^,\[\]()]+)([\])])")
 
 
@@ -171,7 +170,7 @@ def _read_span(text: str) -> tuple[float, float] | None:
 
 def is_statement_column(column: nw.Series[Any]) -> bool:
     """Whether a column of a number has text, as published statements are."""
-    return column.dtype in _WORDS or column.dtype == nw.Object
+    return column.dtype in WORDS or column.dtype == nw.Object
 
 
 def read_span_column(column: nw.Series[Any]) -> tuple[F64, F64]:

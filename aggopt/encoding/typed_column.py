@@ -91,6 +91,7 @@ class NumericColumn:
 
 NUMBER = "number"
 MOMENT = "date"
+WORDS = (nw.String, nw.Categorical, nw.Enum)  # types of columns of text
 NAME = "name"
 RANKED = "ordered"
 DEFAULT = {NUMBER: "numeric", MOMENT: "numeric", NAME: "nominal", RANKED: "ordinal"}

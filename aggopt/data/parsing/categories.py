@@ -18,12 +18,11 @@ from aggopt.data.restore_types import blank_entries, take_rows
 from aggopt.encoding import AttributeType, Domain
 from aggopt.encoding.attribute_type import NUMERIC
 from aggopt.encoding.levels import read_categories, require_few
-from aggopt.encoding.typed_column import DEFAULT, NAME, TypedColumn
+from aggopt.encoding.typed_column import DEFAULT, NAME, WORDS, TypedColumn
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import AttributeSection
 
 Types = Mapping[str, AttributeType]
-_WORDS = (nw.String, nw.Categorical, nw.Enum)
 
 
 def find_encoding_types(
@@ -55,7 +54,7 @@ def _choose_conversion(column: nw.Series[Any]) -> Entry:
     """Return the function that converts levels to the entries of a column."""
     if column.dtype.is_integer():
         return _to_whole
-    return _to_text if column.dtype in _WORDS else lambda value: value
+    return _to_text if column.dtype in WORDS else lambda value: value
 
 
 def _to_whole(value: Any) -> Any:
@@ -171,10 +170,10 @@ def publish_nodes(
     first = np.full(max(len(domain.nodes), entry_nodes.max() + 1), -1)
     first[entry_nodes[::-1]] = np.arange(len(entry_nodes))[::-1]
     rows = np.where(blank, 0, first[node])
-    if (rows >= 0).all() and (column.dtype in _WORDS or not as_text):
+    if (rows >= 0).all() and (column.dtype in WORDS or not as_text):
         taken = take_rows(entries, rows, like=column)
         return blank_entries(_make_nullable(taken) if blank.any() else taken, blank)
-    if column.dtype not in _WORDS and not as_text:
+    if column.dtype not in WORDS and not as_text:
         raise JobError(
             f"{column.name!r}: nodes of a tree are published as text, and the column "
             "has none.",

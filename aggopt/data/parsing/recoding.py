@@ -15,12 +15,11 @@ from aggopt.core.types import Floats
 from aggopt.core.validation import is_merging_values
 from aggopt.data.parsing.columns import to_floats
 from aggopt.data.restore_types import replace_values, take_rows
-from aggopt.encoding.typed_column import NAME, TypedColumn
+from aggopt.encoding.typed_column import NAME, WORDS, TypedColumn
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import AttributeSection
 
 Sections = Mapping[str, AttributeSection]
-_WORDS = (nw.String, nw.Categorical, nw.Enum)
 
 
 def recode_columns(frame: nw.DataFrame[Any], sections: Sections) -> nw.DataFrame[Any]:
@@ -171,7 +170,7 @@ def _merge_labels(column: nw.Series[Any], section: AttributeSection) -> Any:
             fix="name their order under [attributes.NAME], or a tree; or make the "
             "column text.",
         )
-    if not (column.dtype in _WORDS or column.dtype.is_integer()):
+    if not (column.dtype in WORDS or column.dtype.is_integer()):
         raise JobError(
             "groups merges labels, and the column has neither text nor whole numbers.",
             fix="leave groups out; or make the column text, or whole numbers.",

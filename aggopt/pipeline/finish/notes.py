@@ -13,6 +13,7 @@ from aggopt.core.types import Bool, Floats
 from aggopt.data.context.units import find_repeated_identifiers
 from aggopt.data.parsing.recoding import describe_recodings
 from aggopt.data.table import Table
+from aggopt.encoding.typed_column import WORDS
 from aggopt.errors import PrivacyError, attribute_sections
 from aggopt.job import Job, Measures
 from aggopt.job.earlier_section import EarlierGroups
@@ -148,9 +149,6 @@ CUT_SHORT = (
 )
 
 
-NAMES = (nw.String, nw.Categorical, nw.Enum)  # types whose entries may span lines
-
-
 def describe_certificates(
     partitioned: PartitionedTable, certificates: dict[str, Certificate]
 ) -> list[str]:
@@ -230,7 +228,7 @@ def describe_spanning_entries(released: Table, job: Job) -> list[str]:
     if job.input.multiline:
         return []
     columns = ((name, released.frame[name]) for name in released.frame.columns)
-    text = [(name, c.cast(nw.String)) for name, c in columns if c.dtype in NAMES]
+    text = [(name, c.cast(nw.String)) for name, c in columns if c.dtype in WORDS]
     return [
         f"{name!r}: {plural(count, 'entry spans', 'entries span')} several lines: of a "
         "CSV file aggopt reads them only with multiline = true under [input]."
