@@ -48,14 +48,14 @@ def run_page(
     try:
         first = [_find_name(session, path) for path in (table, job)]
         with closing(bind_port(port)) as listening:
-            print_ended = asyncio.run(
-                _serve(
-                    session, listening, first, print_line, print_address, opens_browser
-                )
+            serving = _serve(
+                session, listening, first, print_line, print_address, opens_browser
             )
+            with closing(serving):  # within a running loop, none can run
+                ended = asyncio.run(serving)
     finally:
         session.end()
-    print_line(print_ended)
+    print_line(ended)
 
 
 def _find_name(session: PageSession, path: Path | None) -> str | None:

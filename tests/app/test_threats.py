@@ -1,6 +1,5 @@
 """The threats to a page of this machine: a test for each row of docs/app.md."""
 
-import io
 import os
 import signal
 import socket
@@ -9,7 +8,6 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import psutil
@@ -21,7 +19,6 @@ pytest.importorskip("starlette", reason="pip install 'aggopt[app]'")
 
 from aggopt.app.server import Page
 from aggopt.app.session import PageSession
-from aggopt.app.start import run_page
 from aggopt.app.texts import LANGUAGES
 
 FOREIGN = (
@@ -399,22 +396,19 @@ def test_a_killed_process_is_said_and_what_was_set_is_kept(protected):
 # 13 a forgotten tab
 
 
+HOUR = """
+from aggopt.app.start import run_page
+hours = iter([0.0, 0.0, 3599.0])
+nothing = {"print_address": str, "opens_browser": False}
+run_page(None, None, print, **nothing, clock=lambda: next(hours, 3600.0))
+"""
+
+
 @pytest.mark.smoke
 @pytest.mark.slow  # seconds: a server, or a process, starts
-def test_it_ends_after_an_hour_without_a_request(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    hours = iter([0.0, 0.0, 3599.0])
-    lines = []
-    with redirect_stdout(io.StringIO()):
-        run_page(
-            None,
-            None,
-            lines.append,
-            lines.append,
-            opens_browser=False,
-            clock=lambda: next(hours, 3600.0),
-        )
-    assert "60 minutes" in lines[-1]
+def test_it_ends_after_an_hour_without_a_request(forked, tmp_path):
+    ended = forked(HOUR, cwd=tmp_path)
+    assert "60 minutes" in ended.stdout.splitlines()[-1], ended.stderr
 
 
 def test_it_says_so_five_minutes_before(tmp_path):
