@@ -129,9 +129,8 @@ cli.run_app()
         (2, "Interrupted twice: ended at once, what was compiled is kept."),
     ],
 )
-def test_interrupted_it_says_that_what_was_compiled_is_kept(times, said):
-    command = [sys.executable, "-c", INTERRUPTED.format(times=times)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_interrupted_it_says_that_what_was_compiled_is_kept(times, said, forked):
+    ended = forked(INTERRUPTED.format(times=times))
     assert ended.returncode == 130
     assert said in ended.stderr
     assert "release" not in ended.stderr

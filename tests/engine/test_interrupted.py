@@ -5,8 +5,6 @@ import os
 import shlex
 import signal
 import stat
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -174,12 +172,12 @@ def test_what_an_error_ends_and_what_has_done_nothing_is_removed(folder, tmp_pat
     ids=["Ctrl-C", "SIGTERM"],
 )
 def test_the_command_says_the_folders_and_how_it_goes_on(
-    folder, tmp_path, number, code, said, step
+    folder, tmp_path, number, code, said, step, forked, aggopt, monkeypatch
 ):
     (tmp_path / "job.toml").write_text(JOB)
     words = f"mask in job.toml --out out --engine local --jobs {1 + (step == 'group')}"
-    started = [sys.executable, "-c", COMMAND, str(int(number)), step, *words.split()]
-    ended = subprocess.run(started, cwd=tmp_path, capture_output=True, text=True)
+    started = ["aggopt", str(int(number)), step, *words.split()]
+    ended = forked(f"import sys; sys.argv = {started}\n{COMMAND}", cwd=tmp_path)
     assert ended.returncode == code, ended.stderr
     stage, work = sorted(left(tmp_path), key=lambda path: -len(path.name))
     assert f"Error: {said}\n" in ended.stderr
@@ -187,8 +185,8 @@ def test_the_command_says_the_folders_and_how_it_goes_on(
     assert f"what was done is kept in {tmp_path}" in ended.stderr
     for name in (work.name, stage.name, f"Go on with it: {go_on}. Or begin anew:"):
         assert name in ended.stderr
-    again = [sys.executable, "-m", *shlex.split(go_on)]
-    done = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = aggopt(*shlex.split(go_on)[1:])
+    assert code == 0, errors
     assert left(tmp_path) == []
     assert os.listdir(tmp_path / "out") == ["part-00000.parquet"]

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from contextlib import suppress
 
 import psutil
@@ -112,10 +110,12 @@ def test_a_worker_killed_in_each_step_changes_no_byte(folder, whole, tmp_path):
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_run_whose_driver_is_killed_goes_on_to_the_same_bytes(folder, tmp_path, step):
+def test_a_run_whose_driver_is_killed_goes_on_to_the_same_bytes(
+    folder, tmp_path, step, forked
+):
     out = tmp_path / "out"
-    words = [sys.executable, "-c", DRIVER, folder, out, step, json.dumps(ASKED)]
-    ended = subprocess.run(words, capture_output=True, text=True)
+    words = ["", str(folder), str(out), step, json.dumps(ASKED)]
+    ended = forked(f"import sys; sys.argv = {words}\n{DRIVER}")
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert not out.exists()
     seen = []

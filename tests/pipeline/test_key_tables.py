@@ -55,6 +55,13 @@ def count_rarest(table: pd.DataFrame, names: list[str]) -> int:
     return int(table.groupby(names, dropna=False).size().min())
 
 
+def test_an_amber_seal_advises_on_sets_of_attributes(release) -> None:
+    seal = release.audit.seal
+    assert seal.state == "amber"
+    assert "of a person: otherwise put them into one table of keys" in seal.advice
+    assert "block" not in f"{seal.heading} {seal.advice} {release.audit.warning}"
+
+
 def test_k_records_share_each_combination_in_the_file(release, tmp_path) -> None:
     path = tmp_path / "masked.csv"
     release.write(path)

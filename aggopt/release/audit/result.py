@@ -92,6 +92,12 @@ def make_seal(audit: Audited) -> Seal:
 def _choose_advice(audit: Audited) -> str:
     """Return what to do where columns that others may know single records out."""
     gravest = _find_gravest(audit.beside)
+    if gravest is None and audit.scope == "keys":
+        return (
+            "Publish this file only if nobody can know columns of several of these "
+            "sets of a person: otherwise put them into one table of keys, recode them, "
+            "or drop those of all sets but one."
+        )
     if gravest is None:
         return (
             "Publish this file only if nobody can know columns of several blocks of a "
@@ -380,7 +386,7 @@ class Audit:
         """Say that the combination is not k-anonymous, if that was not promised."""
         if self.scope == "combination" or self.combination >= self.k:
             return None
-        block = "set of keys" if self.scope == "keys" else "block"
+        block = "set of attributes" if self.scope == "keys" else "block"
         within = f" k holds within each {block} only." if self.holds else ""
         with_strata = " and strata" if self.strata else ""
         return (
