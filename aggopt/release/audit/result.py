@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from aggopt.core.html import (
     render_html_lines,
@@ -25,27 +25,6 @@ from aggopt.release.audit.unprotected_columns import UnprotectedColumns
 GREEN = "green"
 AMBER = "amber"
 RED = "red"
-
-
-class Audited(Protocol):
-    """The part of an `Audit` that its seal depends on."""
-
-    @property
-    def records(self) -> int: ...  # noqa: D102
-    @property
-    def k(self) -> int: ...  # noqa: D102
-    @property
-    def smallest(self) -> int: ...  # noqa: D102
-    @property
-    def holds(self) -> bool: ...  # noqa: D102
-    @property
-    def whole(self) -> Count: ...  # noqa: D102
-    @property
-    def beside(self) -> tuple[UnprotectedColumns, ...]: ...  # noqa: D102
-    @property
-    def unchanged(self) -> Unchanged | None: ...  # noqa: D102
-    @property
-    def warning(self) -> str | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -71,7 +50,7 @@ class Seal:
     advice: str
 
 
-def make_seal(audit: Audited) -> Seal:
+def make_seal(audit: "Audit") -> Seal:
     """Return the seal of an audit."""
     reason = explain_amber(audit)
     risks = (*open_risks(audit), *([audit.warning] if audit.warning else []))
@@ -89,7 +68,7 @@ def make_seal(audit: Audited) -> Seal:
     )
 
 
-def _choose_advice(audit: Audited) -> str:
+def _choose_advice(audit: "Audit") -> str:
     """Return what to do where columns that others may know single records out."""
     gravest = _find_gravest(audit.beside)
     if gravest is None and audit.scope == "keys":
@@ -121,7 +100,7 @@ def _count_unnamed(each: UnprotectedColumns) -> str:
     )
 
 
-def explain_amber(audit: Audited) -> str | None:
+def explain_amber(audit: "Audit") -> str | None:
     """Return the number that known columns single out, in words; None if none.
 
     These are columns with the role other, the records of a unit linked by pseudonyms,
@@ -168,7 +147,7 @@ def _count_exposed(columns: UnprotectedColumns, k: int) -> str:
     return f"{count.rare:,} of {total} {small} with {columns.names}"
 
 
-def open_risks(audit: Audited) -> Iterator[str]:
+def open_risks(audit: "Audit") -> Iterator[str]:
     """Yield the risks that the requirements leave open, in sentences."""
     public = {
         columns.count.what: columns.count for columns in audit.beside if columns.known
