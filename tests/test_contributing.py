@@ -120,7 +120,7 @@ def test_a_key_that_acts_in_memory_and_in_folders_touches_at_most_eight_files() 
 READERS = """
 import sys
 from pathlib import Path
-from aggopt.command.draft import propose_job
+from aggopt.inspection.draft import propose_job
 from aggopt.errors import JobError
 from aggopt.solvers import SOLVERS, choose_solver
 

@@ -12,10 +12,11 @@ import aggopt
 PACKAGE = Path(aggopt.__file__).parent
 FLOORS = (  # from the top down; each may import those after it, late imports too
     "__main__",
-    "app",  # the command line imports it by name, when `aggopt app` runs
     "command",
+    "app",
     "__init__",
     "sklearn",
+    "inspection",
     "checks",
     "experiments",
     "engine",

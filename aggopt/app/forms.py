@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aggopt.app.job_text import (
+from aggopt.errors import JobError
+from aggopt.job.toml_text import (
     QUASI_IDENTIFIER,
-    read_roles,
-    read_section,
+    parse_roles,
+    parse_section,
     replace_keys,
     replace_roles,
 )
-from aggopt.errors import JobError
 
 ROLES = (
     "identifier",
@@ -50,20 +50,20 @@ def apply_roles(text: str, columns: Sequence[Mapping[str, Any]], form: Fields) -
         for number, name in names.items()
         if f"role{number}" in form
     }
-    roles = {**read_roles(text), **chosen}
+    roles = {**parse_roles(text), **chosen}
     text = replace_roles(text, roles)
     for number, name in names.items():
         if roles.get(name) == QUASI_IDENTIFIER and f"kind{number}" in form:
             text = _apply_type(text, name, number, form)
     if "policy" in form:
-        policy = _choose(form, "policy", POLICIES, read_section(text, "missing"))
+        policy = _choose(form, "policy", POLICIES, parse_section(text, "missing"))
         text = replace_keys(text, ["missing"], {"policy": policy})
     return text
 
 
 def _apply_type(text: str, name: str, number: int, form: Fields) -> str:
     """Return the job with the type of a column; keys that no field has stay."""
-    stated = read_section(text, "attributes").get(name, {})
+    stated = parse_section(text, "attributes").get(name, {})
     shown = {n: form.get(f"{n}{number}", "") for n in TYPE_FIELDS}
     keys: dict[str, Any] = {
         "kind": _choose(shown, "kind", KINDS, stated),
@@ -86,7 +86,7 @@ def apply_protection(text: str, form: Fields) -> str:
     A field that the form lacks, or that has the value of the job, changes nothing.
     """
     privacy, partition, aggregation = (
-        read_section(text, name) for name in ("privacy", "partition", "aggregation")
+        parse_section(text, name) for name in ("privacy", "partition", "aggregation")
     )
     keys = {
         name: read(form, name, privacy)
@@ -115,7 +115,7 @@ def apply_protection(text: str, form: Fields) -> str:
 
 def apply_output(text: str, form: Fields) -> str:
     """Return the job with the title and the office of the report."""
-    stated = read_section(text, "output")
+    stated = parse_section(text, "output")
     lines = {name: _read_text(form, name, stated) for name in ("title", "office")}
     return replace_keys(text, ["output"], lines)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggopt.app.places import FileState
+from aggopt.core.start_folder import FileState
 
 WINDOW = 20  # rows of a window
 COLUMNS = 200  # columns of a window

@@ -25,11 +25,11 @@ from starlette.routing import Route
 
 from aggopt.app import forms
 from aggopt.app.guard import POLICY, Guard, Keys
-from aggopt.app.job_text import read_roles, read_section
 from aggopt.app.rows import RowWindow
 from aggopt.app.session import PREVIEW, STEPS, WARNING, PageSession
 from aggopt.app.texts import LANGUAGES, Texts
 from aggopt.errors import AggoptError
+from aggopt.job.toml_text import parse_roles, parse_section
 
 HERE = Path(__file__).parent
 REPORT_STYLE = HERE.parent / "release" / "report" / "templates" / "style.css"
@@ -122,7 +122,7 @@ class Page:
         written = request.query_params.get("row", "1")
         first = int(written) - 1 if written.isdecimal() and len(written) < 12 else 0
         path = session.start.find_file(session.table["table"])
-        text_format = dict(read_section(session.table["job"], "input"))
+        text_format = dict(parse_section(session.table["job"], "input"))
         try:
             return await self.rows.read(path, text_format, first)
         except AggoptError:
@@ -144,8 +144,8 @@ class Page:
             activity=session.process.activity,
             problem=problem,
             fix=fix,
-            roles=read_roles(job),
-            read_section=partial(read_section, job),
+            roles=parse_roles(job),
+            parse_section=partial(parse_section, job),
             forms=forms,
             preview=PREVIEW,
             names=names,

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggopt.app.job_text import read_roles
-from aggopt.app.places import FileState, StartFolder
 from aggopt.app.process import ComputingProcess
 from aggopt.app.texts import FIRST
+from aggopt.core.start_folder import FileState, StartFolder
+from aggopt.job.toml_text import parse_roles
 
 IDLE = 3600.0  # seconds without a request after which the page ends
 WARNING = 300.0  # seconds before that in which it says so
@@ -133,7 +133,7 @@ class PageSession:
     @property
     def undecided(self) -> list[dict[str, Any]]:
         """The columns of the table that have no role."""
-        roles = read_roles(self.job)
+        roles = parse_roles(self.job)
         columns = [] if self.table is None else self.table["columns"]
         return [column for column in columns if column["name"] not in roles]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import uvicorn
 
 from aggopt.app.guard import Keys
-from aggopt.app.job_text import write_private
 from aggopt.app.server import make_application
 from aggopt.app.session import IDLE, PageSession
+from aggopt.core.start_folder import write_private
 from aggopt.errors import PlaceError, TableError
 
 FIRST_PORT = 8765

@@ -11,16 +11,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from aggopt.app import forms
-from aggopt.app.job_text import (
-    find_refusal,
-    place_files,
-    shorten,
-    write_private,
-)
-from aggopt.app.places import FileState, StartFolder
+from aggopt.app.refused_jobs import find_refusal
 from aggopt.app.session import PREVIEW
-from aggopt.command.cli import explain_error as explain_error
+from aggopt.core.start_folder import FileState, StartFolder, write_private
 from aggopt.errors import JobError, TableError
+from aggopt.job.toml_text import place_files, shorten
 
 RUN = 20  # records in a row of a preview: members of a household stay together
 SETS = 20  # combinations that the screen lists, the most revealing first
@@ -52,9 +47,9 @@ def warm_up() -> None:
     """Import what all tasks use, so that a click does not wait for it."""
     import numba  # noqa: F401
 
-    import aggopt.command.check
-    import aggopt.command.draft
     import aggopt.core.compiled
+    import aggopt.inspection.check
+    import aggopt.inspection.draft
     import aggopt.pipeline.mask
     import aggopt.pipeline.partition.partition_table
     import aggopt.pipeline.review.original_risk
@@ -138,7 +133,7 @@ def open_table(
     encoding: str,
 ) -> dict[str, Any]:
     """Return the proposal for a table: its job, and each column with its reason."""
-    from aggopt.command.draft import propose_job
+    from aggopt.inspection.draft import propose_job
 
     path = StartFolder(Path(folder)).find_file(table)
     state = FileState.of(path)
@@ -171,7 +166,7 @@ def open_table(
 
 def check_job(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
     """Return what prevents a release, and the risk of the table before masking."""
-    from aggopt.command.check import check_table
+    from aggopt.inspection.check import check_table
     from aggopt.job import Job
     from aggopt.pipeline.review.original_risk import measure_original_risk
 

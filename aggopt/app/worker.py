@@ -16,6 +16,7 @@ from typing import Any
 
 from aggopt.app.process import END_SEARCH
 from aggopt.core.deadline import end_request
+from aggopt.core.error_explanation import explain_error
 
 EVERY = 0.1  # seconds between reports of progress of one step
 
@@ -70,7 +71,7 @@ class Worker:
 
     def run_task(self, message: dict[str, Any]) -> None:
         """Run a task and write its outcome."""
-        from aggopt.app.tasks import TASKS, explain_error
+        from aggopt.app.tasks import TASKS
 
         self.is_cancelled = self.has_ended_search = False
         self._step = ""

@@ -1,10 +1,5 @@
-"""The command `app`: the local page.
+"""The command `app`: the local page."""
 
-The page uses the proposal and the check of the command line, so its room is above this
-one, and is imported by name when the command runs.
-"""
-
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -45,7 +40,7 @@ def run_page_command(
     ends by Ctrl-C, by its button Quit, or after 60 minutes without a request.
     """
     try:
-        start = import_module("aggopt.app.start")
+        from aggopt.app.start import run_page
     except ModuleNotFoundError as error:
         if error.name not in EXTRA:
             raise
@@ -54,7 +49,7 @@ def run_page_command(
             fix="pip install 'aggopt[app]'",
         ) from None
     interrupts.outcome = "the page has ended"
-    start.run_page(
+    run_page(
         table,
         job,
         console.print_line,

@@ -41,8 +41,7 @@ from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts, monitor_signa
 from aggopt.command.log import log
 from aggopt.command.mask import EngineName, run_mask, run_repeat
 from aggopt.command.report import run_report
-from aggopt.core import dependencies
-from aggopt.core.memory import is_lack_of_memory
+from aggopt.core.error_explanation import explain_error
 from aggopt.core.plugins.loading import is_code_file
 from aggopt.errors import AggoptError, JobError
 
@@ -110,7 +109,7 @@ def init(
     decimal point of a CSV file.  Decisions that the table leaves open
     are yours.
     """
-    from aggopt.command.draft import propose_job
+    from aggopt.inspection.draft import propose_job
     from aggopt.release.files.staging import Staging, check_places
 
     check_places(out, overwrite=overwrite, inputs=(table,))
@@ -146,8 +145,9 @@ def check(
     if is_code_file(str(table)):
         _check_code(str(table), job, as_json=as_json)
         return
-    from aggopt.command.check import check_table, print_check
-    from aggopt.command.check_parts import check_folder, is_for_engine
+    from aggopt.command.show_check import print_check
+    from aggopt.inspection.check import check_table
+    from aggopt.inspection.check_parts import check_folder, is_for_engine
 
     job_file = require_job(job)
     with console.track_progress(quiet=as_json):
@@ -242,10 +242,6 @@ def warm_up(as_json: AsJson = False) -> None:
     show.print_warm_up(kernels, find_other_cache(), as_json=as_json)
 
 
-# What a library that cannot be loaded says of itself is withheld, and often nothing.
-LACKING = "The system refuses a resource that aggopt needs, such as memory"
-
-
 def run_app() -> None:
     """Run the command; turn an error into a message and an exit code."""
     code = _get_exit_code(_run_command)
@@ -292,7 +288,7 @@ def _get_exit_code(work: Callable[[], int]) -> int:
         code = find_exit_code(error)
         if hasattr(error, "format_message"):  # of the words on the command line
             code = JobError.exit_code
-        _report_refusal(code, *explain_error(error))
+        _report_refusal(code, *_explain(error))
     return code
 
 
@@ -308,48 +304,18 @@ def _report_signal() -> int:
     return EXIT
 
 
-def explain_error(error: Exception) -> tuple[str, str]:
-    """Return the problem of an error and its fix."""
-    if isinstance(error, AggoptError):
-        return error.problem, error.fix
+def _explain(error: Exception) -> tuple[str, str]:
+    """Return the problem of an error and its fix; of words of the command, its help."""
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         command_name = "aggopt" if context is None else context.command_path
         return error.format_message(), f"see {command_name} --help."
-    if isinstance(error, OSError):
-        where = f" ({error.filename})" if error.filename else ""
-        return (
-            f"{error.strerror or LACKING}{where}.",
-            "check that the place is there and may be read and written to, and that "
-            "its name is not too long.",
-        )
-    if is_lack_of_memory(error):
-        return "There is not enough memory for this.", ENGINE
-    return _explain_defect(error)
-
-
-ENGINE = (
-    'mask the table in blocks, from files of Parquet: name = "local" under [engine], '
-    "which takes little memory whatever the table has; or use a machine with more."
-)
+    return explain_error(error)
 
 
 def _get_advice() -> str:
     """Return the remedy after an interrupt or a defect."""
     return interrupts.advice or f"run it again; {interrupts.outcome}."
-
-
-def _explain_defect(error: Exception) -> tuple[str, str]:
-    """Return the problem and the fix of a defect; unfit versions may be the cause."""
-    if isinstance(error, ImportError):  # it holds no record
-        return dependencies.explain_misfits(error) or (f"{error}.", "report this line.")
-    misfits = dependencies.find_misfits()
-    if not misfits:
-        return console.describe_defect(error), "report this line."
-    problem = (
-        f"{console.describe_defect(error)} {dependencies.describe_misfits(misfits)}"
-    )
-    return problem, dependencies.install_command(misfits)
 
 
 def _report_refusal(code: int, problem: str, fix: str) -> None:

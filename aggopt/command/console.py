@@ -6,8 +6,6 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from pathlib import Path
-from traceback import extract_tb
 from typing import Any, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -156,15 +154,6 @@ def print_note(text: str, style: str | None = None) -> None:
     """Print a line that changes nothing, on standard error."""
     folded = wrap_lines(text, _err.width) if _err.is_terminal else text
     _err.print(folded, markup=False, soft_wrap=True, style=style)
-
-
-def describe_defect(error: Exception) -> str:
-    """Return the place of a defect, and not its message, which may quote a record."""
-    frame = extract_tb(error.__traceback__)[-1]
-    return (
-        f"Internal error: {type(error).__name__} at {Path(frame.filename).name}:"
-        f"{frame.lineno}. Its message is withheld, because it may quote a record."
-    )
 
 
 def publish_files(written: AbstractContextManager[Callable[[], T]]) -> T:

@@ -19,8 +19,8 @@ from aggopt.data.formats.registry import find_release_suffix
 
 if TYPE_CHECKING:
     from aggopt.command.demo import DemoResult
-    from aggopt.command.draft import Draft
     from aggopt.engine.folder_release import FolderRelease
+    from aggopt.inspection.draft import Draft
     from aggopt.measure import Assessment
     from aggopt.pipeline.review.review_release import Review
     from aggopt.release.audit.audit import Audit
@@ -181,7 +181,7 @@ def print_draft(table: Path, job: Path, draft: "Draft", *, as_json: bool) -> Non
 
 def _list_proposals(draft: "Draft") -> Iterator[tuple[str, str, str]]:
     """Yield a row for each column: its role, or that it is open, and the reason."""
-    from aggopt.command.proposal import describe_proposal
+    from aggopt.inspection.proposal import describe_proposal
 
     open_ = {obstacle.column for obstacle in draft.undecided}
     for proposal in draft.proposed:

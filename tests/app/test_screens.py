@@ -27,7 +27,7 @@ def test_open_questions_must_be_answered(anew):
 
 
 def test_the_proposal_is_that_of_init_with_its_reasons(anew, tmp_path):
-    from aggopt.command.draft import propose_job
+    from aggopt.inspection.draft import propose_job
 
     draft = propose_job(anew.folder / "people.csv", tmp_path / "job.toml")
     page = anew.get("/roles")

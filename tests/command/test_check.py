@@ -12,9 +12,9 @@ from tables import ROLES_AND_K, people, put_partitioner
 from test_input_contract import CASES, TABLE
 
 from aggopt import mask
-from aggopt.command.check import check_table
 from aggopt.core.memory import format_size
 from aggopt.errors import AggoptError
+from aggopt.inspection.check import check_table
 
 CHECK = ("check", "people.csv", "job.toml")
 BAD = """

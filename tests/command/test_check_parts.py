@@ -9,13 +9,13 @@ from refusals import refused
 from stratified import ROLES, residents
 
 import aggopt
-from aggopt.command.check import check_table
-from aggopt.command.check_parts import check_folder
-from aggopt.command.collect_errors import find_obstacles
-from aggopt.command.draft import propose_job
 from aggopt.data.readers.read import read_as_text
 from aggopt.engine.mask import replace_engine_keys
 from aggopt.errors import JobError, TableError
+from aggopt.inspection.check import check_table
+from aggopt.inspection.check_parts import check_folder
+from aggopt.inspection.collect_errors import find_obstacles
+from aggopt.inspection.draft import propose_job
 
 CLOSE = JOB + 't = 0.4\nrepair = "merge"\n'
 OTHERS = {

@@ -13,9 +13,9 @@ from command.test_cli import here  # noqa: F401
 from tables import people, smallest
 
 from aggopt import Job
-from aggopt.command.draft import propose_job
 from aggopt.data.readers.column_profile import FEW_SHARE, profile_columns
 from aggopt.data.readers.csv_dialect import read_with_dialect
+from aggopt.inspection.draft import propose_job
 
 INIT = ("init", "people.csv", "--out", "new.toml")
 

@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from command.real_tables import CONFIDENTIAL, HELD_OUT, KNOWN, real_table
 
-from aggopt.command.proposal import propose_roles
 from aggopt.data.context.structure import Structure
 from aggopt.data.readers.column_profile import profile_columns
 from aggopt.data.readers.csv_dialect import read_with_dialect
+from aggopt.inspection.proposal import propose_roles
 
 HIDDEN = {
     "identifier": {"identifier", "unit", "drop"},

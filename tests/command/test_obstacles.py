@@ -12,9 +12,9 @@ import pytest
 import tomlkit
 
 import aggopt
-from aggopt.command.collect_errors import find_obstacles
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
+from aggopt.inspection.collect_errors import find_obstacles
 
 Sections = dict[str, Any]
 ORDER, TREE = ["low", "middle", "high"], {"lung": ["flu"], "heart": ["attack"]}

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aggopt.command.draft import propose_job
 from aggopt.data.readers import read
 from aggopt.data.readers.csv_dialect import read_with_dialect, sample_with_dialect
 from aggopt.data.readers.read import Sample
 from aggopt.errors import TableError
+from aggopt.inspection.draft import propose_job
 
 
 @pytest.fixture(autouse=True)

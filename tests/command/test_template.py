@@ -10,7 +10,7 @@ from tables import ROLES_AND_K, people
 
 from aggopt import Job
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
-from aggopt.command.draft import propose_job
+from aggopt.inspection.draft import propose_job
 from aggopt.job.engine_section import Engine
 from aggopt.partition.registry import PARTITIONERS
 

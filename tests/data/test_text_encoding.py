@@ -6,10 +6,10 @@ import pytest
 from refusals import refused
 
 import aggopt
-from aggopt.command.draft import propose_job
 from aggopt.data.readers.read import read_as_text
 from aggopt.engine.convert import convert
 from aggopt.errors import JobError, TableError
+from aggopt.inspection.draft import propose_job
 from aggopt.job import Input
 from aggopt.pipeline.review.review_release import assess_release
 

@@ -13,10 +13,10 @@ from refusals import refused
 
 import aggopt
 from aggopt.aggregate.categories.kept_combinations import read_cross_table_values
-from aggopt.command.collect_errors import find_refusal
 from aggopt.data.readers.read import read_as_text, read_file
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
+from aggopt.inspection.collect_errors import find_refusal
 from aggopt.pipeline.prepare.job_settings import read_cross_table_columns
 
 N = 60

@@ -12,7 +12,6 @@ from refusals import refused
 from tables import MDAV
 
 import aggopt
-from aggopt.command.collect_errors import find_obstacles
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.table import Table
 from aggopt.errors import (
@@ -23,6 +22,7 @@ from aggopt.errors import (
     TableError,
 )
 from aggopt.experiments.compare_solvers import compare
+from aggopt.inspection.collect_errors import find_obstacles
 from aggopt.job import AttributeSection
 from aggopt.pipeline.prepare.job_settings import (
     _find_kept_statistic,

@@ -10,8 +10,8 @@ from refusals import refused
 import aggopt
 from aggopt import Job
 from aggopt.command.assessments import print_original_risk
-from aggopt.command.collect_errors import find_obstacles
 from aggopt.errors import JobError
+from aggopt.inspection.collect_errors import find_obstacles
 from aggopt.pipeline.review.original_risk import measure_original_risk
 from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release

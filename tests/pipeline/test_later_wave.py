@@ -11,8 +11,8 @@ from refusals import refused
 from tables import people
 
 import aggopt
-from aggopt.command.check import check_table
 from aggopt.errors import AggoptError, PrivacyError
+from aggopt.inspection.check import check_table
 from aggopt.pipeline.review.compare_with_keys import compare_releases
 from aggopt.pipeline.review.repeat import repeat
 from aggopt.pipeline.review.review_release import assess_release

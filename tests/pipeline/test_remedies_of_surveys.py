@@ -14,8 +14,8 @@ import pytest
 
 import aggopt
 from aggopt import Job
-from aggopt.command.collect_errors import find_obstacles
 from aggopt.errors import AggoptError
+from aggopt.inspection.collect_errors import find_obstacles
 
 OF_HOUSEHOLDS = ["size", "region", "income", "rent"]
 OF_PERSONS = ["age", "sex"]

@@ -8,7 +8,7 @@ import pytest
 
 import aggopt
 from aggopt import Job
-from aggopt.command.check import check_table
+from aggopt.inspection.check import check_table
 
 QUASI = ["age", "income"]
 JOB = (

@@ -8,10 +8,10 @@ from stratified import KEYS, residents, within
 
 import aggopt
 from aggopt.aggregate import p3m
-from aggopt.command.missing_policies import _count_suppressed
 from aggopt.data.context.strata import RecordStrata
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError, InfeasibleInputError
+from aggopt.inspection.missing_policies import _count_suppressed
 from aggopt.job import Input
 from aggopt.missing import patterns
 from aggopt.pipeline.validate.strata import require_none_of

@@ -9,9 +9,9 @@ from households import OF_RECORDS, OF_UNITS, members, of
 from refusals import refused
 
 import aggopt
-from aggopt.command.collect_errors import find_obstacles, find_refusal
 from aggopt.data.readers.read import read_as_text
 from aggopt.errors import AggoptError
+from aggopt.inspection.collect_errors import find_obstacles, find_refusal
 from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
 from aggopt.pipeline.aggregate.units_and_records import copy_to_records
 from aggopt.pipeline.partition.partition_table import partition_table

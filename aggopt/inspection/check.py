@@ -1,4 +1,4 @@
-"""Check a table and its job, and print whether `mask` would begin."""
+"""Check a table and its job: whether `mask` would begin."""
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -7,18 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from aggopt.command.collect_errors import (
-    Obstacle,
-    collect_obstacles,
-    find_refusal,
-    has_private_names,
-    map_roles,
-)
-from aggopt.command.column_words import Words
-from aggopt.command.console import print_line, print_table
-from aggopt.command.missing_policies import explain_policies
-from aggopt.command.progress import format_duration
-from aggopt.command.proposal import describe_date_formats
 from aggopt.core.column_names import count_numeric_names, list_confusable_names
 from aggopt.core.memory import format_size
 from aggopt.core.plural import plural
@@ -39,6 +27,16 @@ from aggopt.encoding import AttributeType
 from aggopt.encoding.encode_table import describe_codes
 from aggopt.engine.resource_check import RunNeeds
 from aggopt.errors import AggoptError, MemoryLimitError, toml_key
+from aggopt.inspection.collect_errors import (
+    Obstacle,
+    collect_obstacles,
+    find_refusal,
+    has_private_names,
+    map_roles,
+)
+from aggopt.inspection.column_words import Words
+from aggopt.inspection.missing_policies import explain_policies
+from aggopt.inspection.proposal import describe_date_formats
 from aggopt.job import AttributeSection, Job, Roles
 from aggopt.job.engine_section import Engine
 from aggopt.job.release_job import read_job_of_release, read_stated_roles
@@ -314,58 +312,3 @@ def _list_missing_notes(
             f"{'is' if look.missing == 1 else 'are'} missing; as quasi-identifier it "
             'needs policy = "patterns" or "fill" under [missing].'
         )
-
-
-def print_check(result: CheckResult) -> None:
-    """Print a line for each column, all obstacles with their remedies, and notes."""
-    if result.records is not None:
-        columns = plural(len(result.columns), "column")
-        print_line(f"{plural(result.records, 'record')}, {columns}")
-    rows = list(_format_columns(result))
-    if rows:
-        print_table(("column", "role", "entries"), rows)
-    print_line("\n".join(_format_check(result)))
-
-
-def _format_check(result: CheckResult) -> Iterator[str]:
-    for number, obstacle in enumerate(result.obstacles, start=1):
-        yield f"Obstacle {number}: {obstacle.problem}"
-        after = result.obstacles[number:][:1]
-        if not after or after[0].fix != obstacle.fix:  # said once for all that share it
-            yield f"    To fix: {obstacle.fix}"
-    yield from (f"Note: {note}" for note in result.notes)
-    if result.needs is not None:
-        yield _format_needs(result.needs)
-    if result.obstacles:
-        yield f"aggopt mask would refuse: {plural(len(result.obstacles), 'obstacle')}."
-    else:
-        yield "Nothing stands in the way: aggopt mask would begin."
-
-
-def _format_needs(needs: RunNeeds) -> str:
-    """Return how much memory, disk and processor time a run takes."""
-    per_process = format_size(needs.process)
-    count = needs.processes
-    memory = f"{per_process} of memory for each process"
-    if count is not None:
-        processes = f"{plural(count, 'process', 'processes')} of {per_process}"
-        memory = f"{format_size(needs.memory)} of memory ({processes})"
-    return (
-        f"A run needs about {memory}, {format_size(needs.disk)} of disk for files in "
-        f"between, and {format_duration(needs.seconds)} of processor time."
-    )
-
-
-def _format_columns(result: CheckResult) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each column: its role, its entries, and its obstacles.
-
-    If the roles of the job are refused, each is a question mark.
-    """
-    numbers: dict[str | None, list[str]] = {}
-    for number, obstacle in enumerate(result.obstacles, start=1):
-        numbers.setdefault(obstacle.column, []).append(str(number))
-    unread = "?" if not any(role for _, role in result.columns) else "no role"
-    for look, role in result.columns:
-        refused = ", ".join(numbers.get(look.name, ()))
-        end = f"  (obstacle {refused})" if refused else ""
-        yield repr(look.name), role or unread, f"{look}{end}"

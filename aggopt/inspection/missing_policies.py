@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from aggopt.command.collect_errors import (
-    Obstacle,
-    find_obstacles,
-    find_refusal,
-    read_as_mask,
-)
 from aggopt.core.plural import plural
 from aggopt.data.context.strata import stratify
 from aggopt.data.context.units import collapse_units
 from aggopt.data.readers.column_profile import ColumnProfile
 from aggopt.encoding import Encoded
 from aggopt.encoding.encode_table import impute_means
+from aggopt.inspection.collect_errors import (
+    Obstacle,
+    find_obstacles,
+    find_refusal,
+    read_as_mask,
+)
 from aggopt.job import Job, Missing
 from aggopt.pipeline.prepare.inputs import read_table
 from aggopt.pipeline.prepare.job_settings import find_blocks

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
-from aggopt.command.collect_errors import Obstacle
-from aggopt.command.column_words import Words
 from aggopt.core.plural import agree, plural
 from aggopt.data.context.structure import Structure
 from aggopt.data.readers.column_profile import (
@@ -28,6 +26,8 @@ from aggopt.data.readers.column_profile import (
     ColumnProfile,
 )
 from aggopt.errors import toml_key
+from aggopt.inspection.collect_errors import Obstacle
+from aggopt.inspection.column_words import Words
 
 WIDTH = 88  # of a line
 COLUMN = 27  # where explanations begin

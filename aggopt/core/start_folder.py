@@ -134,6 +134,14 @@ class StartFolder:
         return names[:LISTED]
 
 
+def write_private(path: Path, text: str) -> Path:
+    """Write a file that only its owner can read, and return its path."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 def _walk(folder: Path, depth: int) -> Iterator[Path]:
     """Yield plain files in a folder and below, without hidden ones and links."""
     try:

@@ -8,8 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aggopt.command.check import CheckResult, add_roles, list_column_notes
-from aggopt.command.collect_errors import Obstacle, try_check
 from aggopt.core.columns import OWN, REFUSE
 from aggopt.core.plural import is_or_are, plural
 from aggopt.core.regular_files import is_folder_or_pattern
@@ -42,6 +40,8 @@ from aggopt.engine.validate.supported_settings import (
     require_keepable_requirements,
 )
 from aggopt.errors import AggoptError, TableError, toml_key
+from aggopt.inspection.check import CheckResult, add_roles, list_column_notes
+from aggopt.inspection.collect_errors import Obstacle, try_check
 from aggopt.job import Job
 from aggopt.job.release_job import has_engine, read_job_of_release, read_stated_roles
 from aggopt.pipeline.prepare.inputs import load_job

@@ -14,18 +14,6 @@ import pyarrow as pa
 from pydantic.fields import FieldInfo
 
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
-from aggopt.command.check_parts import list_engine_obstacles
-from aggopt.command.collect_errors import Obstacle, drop_columns, find_obstacles
-from aggopt.command.missing_policies import FILLED, REFUSED, Policy, propose_policy
-from aggopt.command.proposal import (
-    COLUMN,
-    WIDTH,
-    Proposal,
-    add_comment,
-    format_roles,
-    format_types,
-    propose_roles,
-)
 from aggopt.core.column_names import require_no_numbers
 from aggopt.core.plural import agree, plural
 from aggopt.core.registry import Method
@@ -38,6 +26,18 @@ from aggopt.data.readers.csv_dialect import sample_with_dialect
 from aggopt.data.readers.read import Sample
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import TableError, name_sections
+from aggopt.inspection.check_parts import list_engine_obstacles
+from aggopt.inspection.collect_errors import Obstacle, drop_columns, find_obstacles
+from aggopt.inspection.missing_policies import FILLED, REFUSED, Policy, propose_policy
+from aggopt.inspection.proposal import (
+    COLUMN,
+    WIDTH,
+    Proposal,
+    add_comment,
+    format_roles,
+    format_types,
+    propose_roles,
+)
 from aggopt.job import Input, Job
 from aggopt.job.engine_section import Engine
 from aggopt.partition.registry import PARTITIONERS, AttributeUse

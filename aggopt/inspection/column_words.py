@@ -1,6 +1,7 @@
 """Words in the name of a column, or in its label, that suggest its role.
 
-A name decides nothing by itself: `aggopt.command.proposal` looks at the entries, too.
+A name decides nothing by itself: `aggopt.inspection.proposal` looks at the entries,
+too.
 """
 
 import re
