@@ -28,7 +28,7 @@ def require_key_tables(job: JobSections) -> None:
     ------
     JobError
         A column is unknown or named twice, a table is part of another one; or the job
-        has strata, units, sampling weights, or other settings that suppression does not
+        has units, sampling weights, or other settings that suppression does not
         support.
     """
     tables = job.privacy.keys
@@ -62,7 +62,7 @@ def _iter_unsupported(job: JobSections) -> Iterator[tuple[str, str]]:
             f'[missing] policy = "{job.missing.policy}"',
             'set policy = "patterns": suppressed values are published as missing.',
         )
-    for role in ("stratum", "unit", "weight"):
+    for role in ("unit", "weight"):
         if getattr(job.roles, role):
             yield f"the role {role}", f"list the columns of {role} as drop."
     if getattr(job.partition, "attributes", "together") != "together":

@@ -165,6 +165,28 @@ def test_risk_counts_the_unsafe_combinations_of_the_original(capsys) -> None:
     assert "Counted after the recoding of 'age'." in printed
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_within_strata_each_combination_has_k_records(seed) -> None:
+    table = people(200, seed).assign(town=np.arange(200) % 3)
+    plain = key_job(partition={"method": "mdav"})
+    job = key_job(roles={**ROLES, "stratum": ["town"]}, partition={"method": "mdav"})
+    released = aggopt.mask(table, job)
+    without = aggopt.mask(table.drop(columns="town"), plain)
+    for names in (*KEYS, ["income"]):
+        assert count_rarest(released.table, [*names, "town"]) >= K
+    masked = without.table.assign(town=table["town"])
+    assert count_rarest(masked, [*KEYS[0], "town"]) < K  # strata make it harder
+    keys = [*dict.fromkeys(name for names in KEYS for name in names)]
+    proof = released.blocks[-1].certificate
+    assert proof.objective == released.table[keys].isna().sum().sum()
+    assert 0 < proof.bound <= proof.objective
+    risk = measure_original_risk(table, job)
+    counted = table.assign(age=pd.cut(table["age"], [-1, 17, 64, 94, 200]))
+    for names, keys_of_risk in zip(KEYS, risk.keys, strict=True):
+        sizes = counted.groupby([*names, "town"], observed=True).size()
+        assert keys_of_risk.unsafe == (sizes < K).sum()
+
+
 REFUSED = [
     ({"privacy": {"k": K, "keys": [["age", "ill"]]}}, "'ill'"),
     ({"privacy": {"k": K, "keys": [["age", "age"]]}}, "names a column twice"),
@@ -175,7 +197,6 @@ REFUSED = [
     ({"privacy": {"k": K, "keys": KEYS, "l": 2}}, "leave out keys"),
     ({"missing": {"policy": "refuse"}}, "policy"),
     ({"roles": {**ROLES, "unit": ["home"]}}, "the role unit"),
-    ({"roles": {**ROLES, "stratum": ["town"]}}, "the role stratum"),
     ({"roles": {**ROLES, "weight": ["w"]}}, "the role weight"),
     ({"partition": {"method": "mdav", "attributes": "one by one"}}, "attributes"),
     ({"aggregation": {"categories": {"method": "frequencies"}}}, "'frequencies'"),

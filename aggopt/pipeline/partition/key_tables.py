@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aggopt.algorithms.cell_suppression import suppress_cells
+from aggopt.algorithms.cell_suppression import SuppressedCells, suppress_cells
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Bool, Floats, Labels
 from aggopt.core.validation import renumber_groups
+from aggopt.data.context.strata import RecordStrata
 from aggopt.job import Job
 from aggopt.partition.shared.result import Block, Partition
 from aggopt.pipeline.partition.partitioned_table import Partitions
@@ -18,11 +19,14 @@ from aggopt.solvers import Certificate, Status
 SOLVER = "cell suppression"
 
 
-def add_key_block(rest: Partitions, whole: Floats, job: Job) -> Partitions:
+def add_key_block(
+    rest: Partitions, whole: Floats, job: Job, strata: RecordStrata | None
+) -> Partitions:
     """Return the groups of the rest, and the keys as a last block.
 
-    Records with equal published keys are a group of that block, and `kept` marks the
-    values that are published.  `whole` (n, d) are the quasi-identifiers as numbers.
+    Records of one stratum with equal published keys are a group of that block, and
+    `kept` marks the values that are published.  `whole` (n, d) are the
+    quasi-identifiers as numbers.
     The certificate states the weight of the suppressed cells, and a bound.
 
     Raises
@@ -37,7 +41,7 @@ def add_key_block(rest: Partitions, whole: Floats, job: Job) -> Partitions:
     place = {name: j for j, name in enumerate(job.key_columns)}
     tables = [[place[name] for name in keys] for keys in job.privacy.keys or ()]
     clock = Deadline(None)
-    cells = suppress_cells(codes, tables, job.privacy.k, _read_prices(job))
+    cells = _suppress_within_strata(codes, tables, job, strata)
     require_published_keys(cells.kept, job)
     bound = min(cells.bound, cells.cost)  # that differ by rounding of the prices
     proof = Certificate(
@@ -48,22 +52,38 @@ def add_key_block(rest: Partitions, whole: Floats, job: Job) -> Partitions:
         SOLVER,
         clock.spent,
     )
-    labels = _label_published(np.where(cells.kept, codes, -1))
+    published = [*np.where(cells.kept, codes, -1).T]
+    published += [] if strata is None else [strata.labels]
+    labels = combine_codes(map(renumber_groups, published))
     kept = np.ones(whole.shape, bool) if rest.kept is None else rest.kept.copy()
     kept[:, list(columns)] = cells.kept
     block = Block(columns, Partition(labels, proof))
     return Partitions((*rest.blocks, block), None if kept.all() else kept)
 
 
+def _suppress_within_strata(
+    codes: Labels,
+    tables: Sequence[Sequence[int]],
+    job: Job,
+    strata: RecordStrata | None,
+) -> SuppressedCells:
+    """Return the cells whose suppression leaves k records of a stratum equal."""
+    prices = _read_prices(job)
+    members = [np.arange(len(codes))] if strata is None else [*strata.members]
+    kept = np.empty(codes.shape, bool)
+    cost = bound = 0.0
+    for rows in members:
+        cells = suppress_cells(codes[rows], tables, job.privacy.k, prices)
+        kept[rows] = cells.kept
+        cost += cells.cost
+        bound += cells.bound
+    return SuppressedCells(kept, cost, bound)
+
+
 def _read_prices(job: Job) -> Floats:
     """Return the price of a suppressed cell of each key: its weight in the job."""
     sections = (job.attributes.get(name) for name in job.key_columns)
     return np.array([1.0 if s is None else s.weight for s in sections])
-
-
-def _label_published(codes: Labels) -> Labels:
-    """Return the number of each record's published keys, (n,), 0..m-1."""
-    return combine_codes(map(renumber_groups, codes.T))
 
 
 def select_grouped(

@@ -180,7 +180,7 @@ def _make_groups(
                 prepared, grouped, partitioner, job, confidential, on_repair
             )
     if job.key_columns:
-        partitions = add_key_block(partitions, prepared.whole, job)
+        partitions = add_key_block(partitions, prepared.whole, job, prepared.strata)
     if any(block.partition.interrupted for block in partitions.blocks):
         raise KeyboardInterrupt
     return partitions

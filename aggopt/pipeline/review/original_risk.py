@@ -132,7 +132,10 @@ def measure_original_risk(original: Any, job: Job) -> OriginalRisk:
         Count.of(names, groups, k, units),
         totals,
         _count_sets(codes, k, units),
-        tuple(KeyTable.of(names, codes, k) for names in job.privacy.keys or ()),
+        tuple(
+            KeyTable.of((*names, *job.roles.stratum), codes, k)
+            for names in job.privacy.keys or ()
+        ),
         tuple(select_recoded(names, job.attributes)),
     )
 
