@@ -24,6 +24,7 @@ from aggopt.data.formats.registry import find_release_suffix, has_text_entries
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
 from aggopt.data.readers.csv_dialect import sample_with_dialect
 from aggopt.data.readers.read import Sample
+from aggopt.data.readers.stated_roles import read_stated_roles
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import TableError, name_sections
 from aggopt.inspection.check_parts import list_engine_obstacles
@@ -204,14 +205,17 @@ def render_template(
     types: Iterable[str],
     missing: Iterable[str],
     folder: bool,
+    k: int | None = None,
 ) -> str:
     """Return a job file for `table` that explains each key.
 
     `state` are lines on open decisions, `roles` the lines of [roles], `types` the lines
     of attributes that need a type, `missing` the policy on holes.  The
-    job of a `folder` names an engine.
+    job of a `folder` names an engine.  `k` is used in place of the default.
     """
     of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
+    if k is not None:
+        of_k = of_k.replace("k = 5 ", f"k = {k}".ljust(6), 1)
     return _TEXT.format(
         of_k=of_k,
         of_partitions="\n".join(_list_methods("# method", PARTITIONERS)),
@@ -385,7 +389,8 @@ def propose_job(
     _require_few_columns(path, table)
     _require_header(path, table)
     profiles = profile_columns(table, text_format if has_text_entries(path) else None)
-    proposed = propose_roles(profiles, Structure.of(table))
+    stated = read_stated_roles(table)
+    proposed = propose_roles(profiles, Structure.of(table), stated)
     questions = _list_questions(proposed)
 
     def render_text(undecided: Sequence[Obstacle], policy: Policy) -> str:
@@ -394,11 +399,15 @@ def propose_job(
             job,
             text_format,
             records=len(table),
-            state=[*_wrap_sample_note(sample), *_list_open_points(undecided)],
+            state=[
+                *_wrap_notes(sample.note, *(stated.notes if stated else ())),
+                *_list_open_points(undecided),
+            ],
             roles=format_roles(proposed, undecided),
             types=format_types(proposed, undecided),
             missing=add_comment(f'policy = "{policy.name}"', policy.reason),
             folder=folder,
+            k=stated.k if stated else None,
         )
 
     masked = [
@@ -467,9 +476,9 @@ def _require_header(path: Path, table: pa.Table) -> None:
         )
 
 
-def _wrap_sample_note(sample: Sample) -> list[str]:
-    """Return the lines on the sample of records that was read, if not all were."""
-    return [f"# {part}" for part in wrap(sample.note, WIDTH - 2)]
+def _wrap_notes(*notes: str) -> list[str]:
+    """Return the lines of notes on the table, such as on the sample that was read."""
+    return [f"# {part}" for note in notes for part in wrap(note, WIDTH - 2)]
 
 
 def _list_open_points(undecided: Sequence[Obstacle]) -> Iterator[str]:

@@ -25,6 +25,7 @@ from aggopt.data.readers.column_profile import (
     WHOLE,
     ColumnProfile,
 )
+from aggopt.data.readers.stated_roles import StatedRoles
 from aggopt.errors import toml_key
 from aggopt.inspection.collect_errors import Obstacle
 from aggopt.inspection.column_words import Words
@@ -33,6 +34,7 @@ WIDTH = 88  # of a line
 COLUMN = 27  # where explanations begin
 LEVELS = 3  # entries that differ: two are an answer, yes or no
 UNITS = 20  # entries that may be units though nothing but a name says so
+SINGLE = ("weight", "unit")  # roles that one column has
 DATED = (DATES, SPELLED_DATES, OTHER_DATES)
 DROP_OR_MASK = (
     "list it as identifier, if it numbers persons or things: it is dropped; or as "
@@ -120,11 +122,14 @@ class Proposal:
 
 
 def propose_roles(
-    looks: Iterable[ColumnProfile], structure: Structure | None = None
+    looks: Iterable[ColumnProfile],
+    structure: Structure | None = None,
+    stated: StatedRoles | None = None,
 ) -> tuple[Proposal, ...]:
     """Return a role for each column, or a question.
 
-    `structure` has the relations between the columns.
+    `structure` has the relations between the columns, and `stated` the roles that the
+    file of the table states.
     """
     profiles = tuple(looks)
     structure = structure or Structure()
@@ -132,10 +137,35 @@ def propose_roles(
         _propose_role(look, Words.from_name(look.name, look.label), structure)
         for look in profiles
     ]
+    if stated is not None:
+        proposed = [_apply_stated_role(proposal, stated) for proposal in proposed]
     single = _require_single(
         _require_single(proposed, "weight", WHICH_WEIGHT), "unit", WHICH_UNIT
     )
     return tuple(map(_add_doubts, single))
+
+
+def _apply_stated_role(proposal: Proposal, stated: StatedRoles) -> Proposal:
+    """Return a proposal with the role that the file states for the column.
+
+    A column without one is published unchanged, unless it may number or name records.
+    """
+    look = proposal.look
+    own = stated.columns.get(look.name)
+    if look.type in (NOTHING, OTHER):
+        return proposal
+    if own is None:
+        other = stated.find_column(proposal.role) if proposal.role in SINGLE else None
+        if other is not None:
+            return Proposal(look, "drop", f"the {proposal.role} is {other!r}")
+        if proposal.role != "quasi-identifier":
+            return proposal
+        return Proposal(look, "other", stated.others)
+    if own.role != "quasi-identifier":
+        return Proposal(look, own.role, own.reason)
+    if proposal.role != "quasi-identifier":
+        proposal = _propose_masking(look, Words.from_name(look.name, look.label))
+    return replace(proposal, reason=f"{own.reason}; {proposal.reason}")
 
 
 def _add_doubts(proposal: Proposal) -> Proposal:

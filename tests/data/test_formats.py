@@ -130,17 +130,19 @@ def test_others_are_refused_with_the_list(name, tmp_path, monkeypatch) -> None:
 
 def test_suffixes_are_listed_in_words() -> None:
     assert name_suffixes().startswith(".csv, .parquet, .xlsx, ")
-    assert name_suffixes().endswith(" or .sas7bdat")
+    assert name_suffixes().endswith(" or .rds")
 
 
 def test_a_release_may_have_the_format_of_its_table() -> None:
     for suffix in WRITTEN:
         assert find_release_suffix(Path(f"t{suffix.upper()}")) == suffix
-    assert [find_release_suffix(Path(f"t{s}")) for s in ONLY_READ] == [".sav", ".xpt"]
+    assert [find_release_suffix(Path(f"t{s}")) for s in ONLY_READ] == [
+        *(".sav", ".xpt", ".csv")
+    ]
 
 
 def test_formats_that_are_only_read_are_not_written() -> None:
-    assert ONLY_READ == [".por", ".sas7bdat"]
+    assert ONLY_READ == [".por", ".sas7bdat", ".rds"]
     for suffix in ONLY_READ:
         with refused(TableError):
             require_format(Path(f"t{suffix}"), written=True)
