@@ -15,6 +15,7 @@ from aggopt.job._job import make_input_section as make_input_section
 from aggopt.job._privacy import Privacy as Privacy
 from aggopt.job._privacy import Repairing as Repairing
 from aggopt.job._privacy import Treatment as Treatment
+from aggopt.job._privacy import find_sufficient_k as find_sufficient_k
 from aggopt.job._section import SEPARATORS as SEPARATORS
 from aggopt.job._section import AttributeSection as AttributeSection
 from aggopt.job._section import Input as Input

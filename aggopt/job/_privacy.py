@@ -5,6 +5,7 @@ Each privacy model owns some keys, of the section or of an attribute; see
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from math import ceil
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -33,6 +34,8 @@ from aggopt.privacy.model import (
     require_distinct_keys,
 )
 from aggopt.repair.registry import REPAIRS
+
+MIN_RISK = 1e-9  # k of a smaller limit exceeds the records of any table
 
 
 class _Repair(Section):
@@ -198,10 +201,12 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
         requirement on sampling weights is [weights] dominance.
     risk, average_risk
         The largest and the average risk of a record, or a unit, that a release may
-        have: 1 / records that share its published combination.
+        have: 1 / records that share its published combination.  With the scope
+        "combination", k is at least 1 / risk, and groups are merged until their average
+        risk is within its limit.
     linkage
         The largest share of records that a release may let `aggopt.measure.linkage`
-        link to their own.
+        link to their own.  Groups are merged until it is within this limit.
     """
 
     own: Annotated[tuple[OwnRequiring, ...], BeforeValidator(list_sections)] = ()
@@ -210,7 +215,20 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
     dominance: float = Field(default=0.7, gt=0, le=1, strict=True)
     risk: float | None = Field(default=None, gt=0, le=1, strict=True)
     average_risk: float | None = Field(default=None, gt=0, le=1, strict=True)
-    linkage: float | None = Field(default=None, ge=0, le=1, strict=True)
+    linkage: float | None = Field(default=None, gt=0, le=1, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _raise_k(cls, section: Any) -> Any:
+        """Return the section with a k whose groups have at most the limit `risk`."""
+        if not isinstance(section, Mapping) or not _limits_risk(section):
+            return section
+        k = section.get("k", 2)
+        sufficient = find_sufficient_k(section["risk"])
+        is_raised = type(k) is int and 2 <= k < sufficient
+        return (
+            {**section, "k": sufficient} if is_raised or "k" not in section else section
+        )
 
     def load_contents(self) -> Self:
         """Return it with user code loaded: privacy models and a repair."""
@@ -311,6 +329,26 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
                         f"[privacy]: {key} is given for {name!r}, but no {model.name}.",
                         fix=f"leave {key} out, or promise {model.name}, too.",
                     )
+
+
+def find_sufficient_k(risk: float) -> int:
+    """Return the least k whose groups of k records have at most this risk.
+
+    >>> find_sufficient_k(0.09), find_sufficient_k(0.1), find_sufficient_k(1 / 3)
+    (12, 10, 3)
+    """
+    k = max(2, ceil(1 / risk) - 1)
+    while 1 / k > risk:
+        k += 1
+    return k
+
+
+def _limits_risk(section: Mapping[str, Any]) -> bool:
+    """Whether the largest risk of a record is limited, and k can keep the limit."""
+    risk: Any = section.get("risk")
+    is_share = isinstance(risk, int | float) and MIN_RISK <= risk <= 1
+    is_combined = section.get("scope", "combination") == "combination"
+    return is_share and is_combined and not section.get("keys")
 
 
 def require_counted(privacy: Privacy, weight: str | None) -> None:

@@ -15,6 +15,7 @@ from aggopt.pipeline.aggregate.units_and_records import (
     mask_units_and_records,
 )
 from aggopt.pipeline.finish.evaluate import count_changes_as_written, evaluate
+from aggopt.pipeline.finish.linkage import keep_linkage
 from aggopt.pipeline.finish.notes import collect_notes
 from aggopt.pipeline.finish.rounding import measure_drifts
 from aggopt.pipeline.partition.partition_table import partition_table
@@ -53,7 +54,8 @@ def mask(
 def publish_partitioned(
     partitioned: PartitionedTable, on_progress: Progress
 ) -> Release:
-    """Return the audited release of a partitioned table."""
+    """Return the audited release of a partitioned table, whose linkage is limited."""
+    partitioned = keep_linkage(partitioned, on_progress)
     return _make_release(
         *copy_to_records(partitioned, aggregate_table(partitioned, on_progress)),
         on_progress,

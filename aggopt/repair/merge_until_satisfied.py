@@ -111,7 +111,7 @@ def certify_groups(
     """
     scaled, weighing = scale_with_weights(X, "z", weights)
     Z = np.ascontiguousarray(scaled)
-    broken = max(
+    shortfalls = (
         requirement.measure_shortfall(*sort_by_group(labels)).max()
         for requirement in requirements
     )
@@ -119,7 +119,7 @@ def certify_groups(
         status,
         group_sse(Z, labels, weighing.values) * weighing.unit,
         None,
-        float(broken),
+        float(max(shortfalls, default=0.0)),
         by,
         seconds,
     )
@@ -151,8 +151,8 @@ def _choose_partners(
     centroids: F64, labels: Labels, short: F64, requirements: Sequence[Requirement]
 ) -> dict[int, int]:
     """Return, for groups that break a requirement, the group to merge each with."""
-    near = _find_nearest(centroids, np.flatnonzero(short))
-    shortfalls = _measure_shortfalls(labels, near, requirements)  # inf: never
+    near = find_nearest(centroids, np.flatnonzero(short))
+    shortfalls = measure_shortfalls(labels, near, requirements)  # inf: never
     partner: dict[int, int] = {}
     taken: set[int] = set()
     for group in sorted(near, key=lambda g: -short[g]):
@@ -169,7 +169,7 @@ def _choose_partners(
     return partner
 
 
-def _find_nearest(centroids: F64, groups: I64) -> dict[int, I64]:
+def find_nearest(centroids: F64, groups: I64) -> dict[int, I64]:
     """Return, for each of some groups, its nearest groups in order."""
     from scipy.spatial import cKDTree
 
@@ -179,7 +179,7 @@ def _find_nearest(centroids: F64, groups: I64) -> dict[int, I64]:
     return {group: row[row != group][:NEAR] for group, row in rows}
 
 
-def _measure_shortfalls(
+def measure_shortfalls(
     labels: Labels, near: dict[int, I64], requirements: Sequence[Requirement]
 ) -> dict[int, F64]:
     """Return how far a union of each group with each near one misses requirements."""

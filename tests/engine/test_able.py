@@ -24,7 +24,7 @@ UNABLE = {
         "roles": WITH_MORE["stratum"],
         "aggregation": {"method": "mean", "keep": "variance"},
     },
-    "[privacy] risk is given": {"privacy": {"k": 4, "risk": 0.2}},
+    "[privacy] average_risk is given": {"privacy": {"k": 4, "average_risk": 0.2}},
     "[privacy] linkage is given": {"privacy": {"k": 4, "linkage": 0.2}},
     "[measures] is given": {"measures": {"largest_loss": 0.9}},
     "[roles] unit is given": {"roles": WITH_MORE["unit"]},

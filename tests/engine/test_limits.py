@@ -83,3 +83,11 @@ def test_bounds_without_values_of_so_few_digits_are_refused(tmp_path):
     asked = job(attributes={"age": {"lower": 0, "upper": 0.95}}, output={"decimals": 0})
     with refused(JobError):
         masked(put(tmp_path / "in", table), asked, tmp_path / "out")
+
+
+def test_the_largest_risk_of_a_folder_makes_groups_of_enough_records(folder, tmp_path):
+    release = masked(folder, job(privacy={"k": 4, "risk": 0.09}), tmp_path / "out")
+    assert read(release.path).groupby(QUASI).size().min() >= 12
+    (limit,) = release.audit.limits
+    assert limit.holds
+    assert limit.risk <= 1 / 12

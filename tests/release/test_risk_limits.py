@@ -38,12 +38,74 @@ def test_limits_are_of_the_values_that_are_written(k, tmp_path):
         assert {each["name"]: each["risk"] for each in audit["limits"]} == found
 
 
+@pytest.mark.parametrize("privacy", [{}, {"k": 5}, {"k": 15}])
+def test_the_largest_risk_makes_groups_of_enough_records(privacy, tmp_path):
+    release = released({**privacy, "risk": 0.09})
+    least = max(12, privacy.get("k", 0))
+    assert release.audit.k == least
+    table = pd.read_csv(release.write(tmp_path / "masked.csv").table)
+    assert table.groupby(["age", "income"]).size().min() >= least
+    assert any("risk = 0.09" in note for note in release.notes) == (least == 12)
+
+
 @pytest.mark.parametrize(
-    ("key", "limit"), [("risk", 0.09), ("average_risk", 0.1), ("linkage", 0.05)]
+    "sections", [{}, {"aggregation": {"method": "mean", "keep": "variance"}}]
 )
-def test_a_risk_that_is_too_large_is_refused(key, limit):
-    with refused(PrivacyError, "[privacy]"):
-        released({"k": 3, key: limit})
+def test_the_fewest_merges_keep_the_average_risk(sections):
+    release = released({"k": 3, "average_risk": 0.1}, **sections)
+    sizes = release.table.groupby(["age", "income"]).size()
+    assert len(sizes) == 4  # of 48 records: a fifth group would exceed 0.1
+    assert sizes.min() >= 3
+    certificate = release.blocks[0].certificate
+    assert certificate.objective >= released({"k": 3}).blocks[0].certificate.objective
+    assert certificate.bound <= certificate.objective
+    assert any("4 are left" in note for note in release.notes)
+
+
+@pytest.mark.parametrize("aggregation", ["mean", "median", "p3m"])
+def test_merges_keep_the_linkage_of_the_written_values(aggregation):
+    job = {"aggregation": {"method": aggregation}}
+    plain = released({"k": 3}, **job)
+    release = released({"k": 3, "linkage": 0.2}, **job)
+    assert release.measures.linkage <= 0.2 < plain.measures.linkage
+    assert release.audit.holds
+    assert release.audit.groups < plain.audit.groups
+
+
+def test_merged_groups_keep_strata_and_diversity():
+    frame = sample(note=["a", "b"] * 24, ill=["flu", "cold", "none"] * 16)
+    roles = {**PLAIN, "stratum": ["note"], "confidential": ["ill"], "drop": ["w"]}
+    job = survey(
+        roles=roles,
+        privacy={"k": 3, "l": 2, "average_risk": 0.1, "repair": "merge"},
+    )
+    table = aggopt.mask(frame, job).table
+    groups = table.groupby(["note", "age", "income"])
+    assert len(groups) <= 4
+    assert groups["ill"].nunique().min() >= 2
+
+
+def test_limits_that_no_merging_keeps_are_refused():
+    frame = sample(note=np.repeat(["a", "b", "c", "d"], 12))
+    roles = {**PLAIN, "stratum": ["note"], "drop": ["w"]}
+    for key in ("average_risk", "linkage"):
+        job = survey(roles=roles, privacy={"k": 3, key: 0.05})
+        with refused(InfeasibleInputError, f"{key} = 0.05", "[privacy]"):
+            aggopt.mask(frame, job)
+
+
+@pytest.mark.parametrize("limit", [0.0, 1.5])
+@pytest.mark.parametrize("key", ["risk", "average_risk", "linkage"])
+def test_a_limit_is_a_share_above_zero(key, limit):
+    with refused(JobError, key):
+        survey(roles=PLAIN, privacy={"k": 3, key: limit})
+
+
+def test_a_limit_of_one_changes_nothing():
+    trivial = {"risk": 1, "average_risk": 1, "linkage": 1}
+    release, plain = released({"k": 3, **trivial}), released({"k": 3})
+    assert (release.blocks[0].labels == plain.blocks[0].labels).all()
+    assert all(limit.holds for limit in release.audit.limits)
 
 
 def test_the_advice_keeps_the_limit():
@@ -91,6 +153,8 @@ def test_weights_are_refused_where_risks_count_records():
 def test_limits_that_nothing_keeps_are_refused_before_work():
     with refused(InfeasibleInputError, "risk = 0.02"):
         released({"k": 3, "risk": 0.02})
+    with refused(InfeasibleInputError, "average_risk = 0.02"):
+        released({"k": 3, "average_risk": 0.02})
     frame = sample()
     frame.loc[3, "age"] = np.nan
     with refused(JobError, "48"):
@@ -104,8 +168,8 @@ def test_the_command_writes_nothing_where_a_limit_does_not_hold(here, aggopt):  
     job.write_text(strict)
     before = {*here.iterdir()}
     code, _, err = aggopt(*words)
-    assert code == 1
-    assert "linkage <= 0.0001 DOES NOT HOLD" in err
+    assert code == 2
+    assert "linkage = 0.0001 is not kept by merging" in err
     assert {*here.iterdir()} == before
     job.write_text(strict.replace("0.0001", "0.9\nrisk = 0.9"))
     code, out, _ = aggopt(*words)

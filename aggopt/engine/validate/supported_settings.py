@@ -114,9 +114,12 @@ def _iter_unsupported_privacy(job: Job) -> Iterator[tuple[str, str]]:
         yield "[privacy] keys are given", "leave them out"
     elif privacy.scope != "combination":
         yield f"scope = {privacy.scope!r}", 'set scope = "combination"'
-    for key in ("risk", "average_risk", "linkage"):
+    for key in ("average_risk", "linkage"):
         if getattr(privacy, key) is not None:
-            yield f"[privacy] {key} is given", "set k, by which groups keep 1/k"
+            yield (
+                f"[privacy] {key} is given",
+                "set risk, which no average and no linkage of groups exceeds",
+            )
     repair = privacy.repair
     if repair is not None and repair.method != MERGE:
         yield f"repair = {repair.method!r}", f'set repair = "{MERGE}"'

@@ -98,7 +98,7 @@ def repair_block(
     if repair is None or block.partition.interrupted:
         return block
     on_progress(0.0)
-    bound = _find_start_bound(block, job)
+    bound = find_start_bound(block, job)
     requirements = (*list_requirements(confidential), *more)
     repair_input = RepairInput(
         X,
@@ -112,13 +112,25 @@ def repair_block(
     partition = REPAIRS.of(repair).function(repair_input, block.labels, repair)
     if partition is None:
         return block
+    return replace_partition(block, X, partition, job, weights, repair.method)
+
+
+def replace_partition(
+    block: Block,
+    X: Floats | Encoded,
+    partition: Partition,
+    job: Job,
+    weights: Floats | None,
+    by: str,
+) -> Block:
+    """Return a block with the groups that a repair, named `by`, made of its groups."""
     method = PARTITIONERS.of(job.partition)
     if method.certify_repaired is not None:  # its loss has another scale
-        partition = method.certify_repaired(
-            X, partition, job.privacy.k, weights, repair.method
-        )
+        partition = method.certify_repaired(X, partition, job.privacy.k, weights, by)
         return replace(block, partition=partition)
-    loss = _measure_loss(X, block, job.privacy.k, weights)
+    loss = block.unrepaired_loss
+    if loss is None:
+        loss = _measure_loss(X, block, job.privacy.k, weights)
     return replace(block, partition=partition, unrepaired_loss=loss)
 
 
@@ -132,7 +144,7 @@ def _measure_loss(
     return group_sse(Z, block.labels, weighing.values) * weighing.unit
 
 
-def _find_start_bound(block: Block, job: Job) -> float | None:
+def find_start_bound(block: Block, job: Job) -> float | None:
     """Return the proven bound on the loss of any groups of k, on z-scores.
 
     None if the bound refers to another cost, or to whole-number centroids.

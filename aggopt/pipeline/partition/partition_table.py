@@ -19,6 +19,11 @@ from aggopt.pipeline.partition.key_tables import (
     find_present,
     select_grouped,
 )
+from aggopt.pipeline.partition.merged_groups import (
+    MergeableGroups,
+    is_mergeable,
+    keep_average_risk,
+)
 from aggopt.pipeline.partition.methods import (
     list_group_requirements,
     make_partitioner,
@@ -105,6 +110,9 @@ def partition_table(
         groups = _make_groups(
             prepared, columns, job, confidential, on_progress, repair=repair
         )
+        if repair and wave is None:
+            groups, merged = _keep_average_risk(prepared, groups, job, confidential)
+            reasons = (*reasons, *merged)
     blocks, is_kept = groups
     if wave is not None:
         changes = later_wave.count_group_changes(wave, blocks, strata, prepared.units)
@@ -184,6 +192,31 @@ def _make_groups(
     if any(block.partition.interrupted for block in partitions.blocks):
         raise KeyboardInterrupt
     return partitions
+
+
+def _keep_average_risk(
+    prepared: PreparedTable,
+    groups: Partitions,
+    job: Job,
+    confidential: tuple[Confidential, ...],
+) -> tuple[Partitions, tuple[str, ...]]:
+    """Return the groups, merged until the average risk is within its limit, and a note.
+
+    Groups that cannot be merged are unchanged: the audit decides on the limit.
+    """
+    blocks, is_kept = groups
+    if not is_mergeable(job, blocks, incomplete=prepared.holes is not None):
+        return groups, ()
+    mergeable = MergeableGroups.of(
+        blocks[0],
+        prepared.records,
+        job,
+        confidential,
+        prepared.strata,
+        prepared.weights,
+    )
+    block, reasons = keep_average_risk(mergeable, prepared.units)
+    return Partitions((block,), is_kept), reasons
 
 
 def _partition_by_policy(

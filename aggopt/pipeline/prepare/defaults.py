@@ -14,7 +14,13 @@ from aggopt.data.context.units import RecordUnits
 from aggopt.data.context.weights import SamplingWeights
 from aggopt.data.table import Table
 from aggopt.encoding import Encoded
-from aggopt.job import Job, Privacy, Repairing, choose_partition
+from aggopt.job import (
+    Job,
+    Privacy,
+    Repairing,
+    choose_partition,
+    find_sufficient_k,
+)
 from aggopt.job.earlier_section import EarlierGroups
 from aggopt.partition.block_partition import select_block
 from aggopt.partition.neighbours import RecordPlaces
@@ -41,7 +47,20 @@ def add_defaults(
     job, added = add_repair_for_search(set_category_method(job, prepared.table))
     job, repaired = add_repair_for_units(job, prepared.units)
     job, merged = add_dominance_repair(job, prepared.sampling, apart=prepared.apart)
-    return job, (*chosen, *added, *repaired, *merged, *prepared.notes)
+    raised = describe_group_size(job.privacy)
+    return job, (*chosen, *raised, *added, *repaired, *merged, *prepared.notes)
+
+
+def describe_group_size(privacy: Privacy) -> tuple[str, ...]:
+    """Return a note on the k that the largest risk of a record requires, if any."""
+    if privacy.risk is None or privacy.scope != "combination":
+        return ()
+    if privacy.k > find_sufficient_k(privacy.risk):
+        return ()
+    return (
+        f"risk = {privacy.risk:g} is required: each group has k = {privacy.k} records "
+        "or more.",
+    )
 
 
 def count_widest_block(records: Floats | Encoded, columns: Columns) -> int:

@@ -7,7 +7,6 @@ import numpy as np
 
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool, Floats
-from aggopt.core.validation import check_group_size
 from aggopt.data.context.strata import RecordStrata, stratify
 from aggopt.data.context.units import RecordUnits, collapse_units
 from aggopt.data.context.weights import SamplingWeights, read_sampling_weights
@@ -18,6 +17,7 @@ from aggopt.job import Job
 from aggopt.missing import Patterns
 from aggopt.missing import combine_patterns as joined
 from aggopt.pipeline.prepare.memory_check import require_memory_to_encode
+from aggopt.pipeline.prepare.size_check import require_enough_records
 from aggopt.release.audit.counts import combine_codes
 
 
@@ -55,12 +55,13 @@ def prepare_table(table: Table, job: Job) -> PreparedTable:
     ------
     TableError, JobError, InfeasibleInputError
         As `collapse_units`, `stratify`, `read_sampling_weights` and `Table.encoded`;
-        or the table has fewer than k records, or more coordinates than fit memory.
+        or the table has fewer than k records, or more coordinates than fit memory; or
+        one group of all records exceeds a limit of the risk.
     """
     table, units = collapse_units(table, job)
     table, strata = stratify(table, job)
     matrix = table.matrix()
-    check_group_size(job.privacy.k, len(matrix))
+    require_enough_records(job.privacy, len(matrix))
     require_memory_to_encode(table, matrix, job)
     sampling = read_sampling_weights(table)
     weights = sampling.scaled if sampling else None

@@ -105,7 +105,7 @@ def list_checks(
     yield partial(require_statements, job, table.spans)
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
-    yield partial(_require_limits, matrix, job)
+    yield partial(_require_linkable_records, matrix, job)
     yield _make_covariance_check(table, matrix, job, columns, strata)
 
 
@@ -168,18 +168,10 @@ def _require_two_groups(matrix: Floats, job: Job) -> None:
         )
 
 
-def _require_limits(matrix: Floats, job: Job) -> None:
-    """Refuse limits of risk that no groups of the records can satisfy."""
+def _require_linkable_records(matrix: Floats, job: Job) -> None:
+    """Refuse a limit of the linkage if records miss values."""
     n = len(matrix)
     privacy = job.privacy
-    for key in ("risk", "average_risk"):
-        limit = getattr(privacy, key)
-        if limit is not None and 1 / n > limit:
-            raise InfeasibleInputError(
-                f"{key} = {limit:g} cannot be kept: all {n} records in one group have "
-                f"the risk 1/{n}.",
-                fix=f"allow a larger {key} under [privacy], or bring more records.",
-            )
     incomplete = int(np.isnan(matrix).any(axis=1).sum())
     if privacy.linkage is not None and incomplete:
         raise JobError(

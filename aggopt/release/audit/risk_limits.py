@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil
 
 from aggopt.core.plural import plural
-from aggopt.job import Privacy
+from aggopt.job import Privacy, find_sufficient_k
 from aggopt.release.audit.counts import Count
 
 RISK = "risk"
@@ -120,25 +119,25 @@ def _suggest_setting(privacy: Privacy, risk: float) -> str:
 
 
 def describe_unsure_limits(privacy: Privacy) -> Iterator[str]:
-    """Yield a note on each limit of a risk that groups of k records may exceed."""
+    """Yield a note on each limit of a risk that groups of k records may exceed.
+
+    With the scope "combination" k keeps `risk`, and merging keeps the others.
+    """
+    if privacy.scope == "combination":
+        for key in (AVERAGE, LINKAGE):
+            limit = getattr(privacy, key)
+            if limit is not None and 1 / privacy.k > limit:
+                yield (
+                    f"{key} = {limit:g} is not kept by k = {privacy.k} for certain: "
+                    "groups are merged with their nearest ones until it holds."
+                )
+        return
     for key in (RISK, AVERAGE):
         limit = getattr(privacy, key)
-        if limit is None or (privacy.scope == "combination" and 1 / privacy.k <= limit):
+        if limit is None:
             continue
         yield (
             f"{key} = {limit:g} is not kept by k = {privacy.k} for certain, and a "
             "release that does not keep it is refused once all work is done: set "
             f"{_suggest_setting(privacy, limit)}."
         )
-
-
-def find_sufficient_k(risk: float) -> int:
-    """Return the least k whose groups of k records have at most this risk.
-
-    >>> find_sufficient_k(0.09), find_sufficient_k(0.1), find_sufficient_k(1 / 3)
-    (12, 10, 3)
-    """
-    k = max(2, ceil(1 / risk) - 1)
-    while 1 / k > risk:
-        k += 1
-    return k
