@@ -17,6 +17,7 @@ MODULES = (
     *(f"aggopt.{folder}" for folder in aggopt._FOLDERS),
     "aggopt.errors",
     "aggopt.job",
+    "aggopt.measure.criteria",
     "aggopt.measure.risk",
     "aggopt.measure.types",
     "aggopt.measure.utility",

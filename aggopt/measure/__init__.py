@@ -8,7 +8,7 @@ attributes are constant, no unit is defined and every function refuses.
 
 from typing import Any
 
-from aggopt.measure import risk, utility
+from aggopt.measure import criteria, risk, utility
 from aggopt.measure._assess import Assessment, assess
 from aggopt.measure._correlation_error import (
     correlation_error,
@@ -43,6 +43,7 @@ __all__ = [
     "assess_types",
     "average_risk",
     "correlation_error",
+    "criteria",
     "dld",
     "dr",
     "highest_risk",
