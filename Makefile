@@ -59,7 +59,7 @@ bench: $(IPOPT) ## run every benchmark in turn, or ONLY="units p3m", and write d
 	@$(BIN)/python benchmarks/_pages.py $(ONLY)
 
 clean: ## remove all that make, pip and the tools have written here
-	rm -rf $(VENV) build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants
+	rm -rf $(VENV) build dist docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml .ci/install $(wildcard .ci/lock/*.txt)

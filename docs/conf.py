@@ -23,12 +23,14 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = "aggopt"
 html_show_sphinx = html_copy_source = False
 highlight_language = "text"
 default_role = "literal"
 myst_heading_anchors = 4
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["attrs_inline", "dollarmath"]
 myst_dmath_double_inline = True
 html_math_renderer = "mathml"
 suppress_warnings = ["ref.python"]  # names of fields that several classes have

@@ -9,7 +9,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parent.parent
-MENUS = ("index.md", "contributing.md", "changes.md")  # of the site
+MENUS = ("index.md", "overview.md", "contributing.md", "changes.md")  # of the site
 NAMES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 PAGES = ("README.md", *(f"docs/{name}" for name in NAMES if name not in MENUS))
 PROGRAMS = ("aggopt", "python", "make", "pip", ".", "R")

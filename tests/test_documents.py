@@ -12,7 +12,7 @@ from test_import_direction import FLOORS
 
 ROOT = Path(__file__).parent.parent
 NONE = {  # what names what there was; and what stands at the top, and on the site alone
-    *("CHANGELOG.md", "index.md", "contributing.md", "changes.md")
+    *("CHANGELOG.md", "index.md", "overview.md", "contributing.md", "changes.md")
 }
 PAGES = tuple(
     sorted(
@@ -173,3 +173,13 @@ def test_the_guide_keeps_to_the_glossary() -> None:
         if re.search(rf"\b{word}\b", FENCE.sub("", text))
     ]
     assert found == []
+
+
+def test_troubleshooting_quotes_messages_that_there_are() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+    quoted = re.findall(r"^\| `([^`]+)` \| [^|]+ \| [^|]+ \|$", page, re.MULTILINE)
+    assert len(quoted) > 15
+    golden = (ROOT / "tests").rglob("messages.txt")
+    messages = "\n".join(path.read_text("utf-8") for path in golden)
+    messages += (ROOT / "docs" / "input-contract.md").read_text("utf-8")
+    assert [text for text in quoted if text not in messages] == []

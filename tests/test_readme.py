@@ -35,12 +35,17 @@ def test_it_is_short() -> None:
     assert len(README.splitlines()) <= 150
 
 
-def test_each_picture_is_there_light_and_dark_as_they_are_drawn() -> None:
-    shown = re.findall(r'src(?:set)?="docs/pictures/([\w-]+\.png)"', README)
+PICTURES = re.compile(r'src(?:set)?="(?:docs/)?pictures/([\w-]+\.png)"')
+
+
+def test_each_picture_is_shown_light_and_dark_as_it_is_drawn() -> None:
+    pages = "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
+    shown = PICTURES.findall(README) + PICTURES.findall(pages)
     pictures = (ROOT / "docs/pictures").glob("*.png")
     drawn = {path.name for path in pictures if not path.name.startswith("app-")}
     assert set(shown) == drawn
-    assert drawn == {f"{n}{e}.png" for n in ("map", "report") for e in ("", "-dark")}
+    light = {name for name in drawn if "-dark" not in name}
+    assert drawn == light | {name.replace(".png", "-dark.png") for name in light}
     for name in drawn:
         corner = np.asarray(Image.open(ROOT / "docs/pictures" / name).convert("L"))[0]
         assert (corner.mean() < 128) == ("-dark" in name), name

@@ -55,7 +55,7 @@ def test_every_page_stands_in_the_list_and_on_the_site() -> None:
     placed = re.findall(r"^([\w-]+)$", menu, re.MULTILINE)
     assert sorted(placed) == sorted(pages)
     links = set(re.findall(r"\]\(([\w-]+)\.md\)", listed))
-    assert links == pages - {"README", "contributing", "changes"}
+    assert links == pages - {"README", "overview", "contributing", "changes"}
 
 
 def test_every_public_name_has_a_place(site: ModuleType) -> None:
@@ -129,8 +129,25 @@ def test_markup_in_docstrings_is_text(site: ModuleType) -> None:
 
 def test_links_lead_to_pages_of_the_site_or_nowhere(site: ModuleType) -> None:
     said = "[a](../CONTRIBUTING.md#x), [b](../../README.md), [c](../examples/own)"
-    led = "[a](/contributing.md#x), [b](/index.md), c"
+    led = "[a](/contributing.md#x), [b](/overview.md), c"
     assert site.inward(said + " [d](../types.md)", "../") == led + " [d](../types.md)"
     said = "![p](docs/p.png) [a](docs/types.md#x), [b](CONTRIBUTING.md), [c](LICENSE)"
     led = "![p](/p.png) [a](/types.md#x), [b](/contributing.md), c"
     assert site.inward(said + " [d](#x)", "") == led + " [d](#x)"
+
+
+def test_the_site_has_one_picture_for_light_and_one_for_dark(site: ModuleType) -> None:
+    for page in (DOCS.parent / "README.md", *DOCS.glob("*.md")):
+        text = page.read_text("utf-8")
+        shown = site.PICTURE.sub(r"\1 for \2", text)
+        assert "<img" not in shown, page.name
+        for dark, light in re.findall(r"(\S+) for (\S+\.png)", shown):
+            assert dark == light.replace(".png", "-dark.png")
+
+
+def test_terms_that_pages_link_to_are_in_the_glossary(site: ModuleType) -> None:
+    glossary = (DOCS / "glossary.md").read_text("utf-8")
+    terms = site.list_terms()
+    assert {"microaggregation", "quasi-identifier", "SSE"} <= set(terms)
+    assert [term for term in site.COMMON if f"{term}" not in glossary] == []
+    assert not site.COMMON & set(terms)
