@@ -17,12 +17,12 @@ import pytest
 from refusals import refused
 from tables import smallest
 
-from aggopt.command.draft import propose_job
 from aggopt.data.readers import r_serialization
 from aggopt.data.readers.r_serialization import DEEPEST
 from aggopt.data.readers.read import read_as_text
 from aggopt.data.readers.stated_roles import read_stated_roles
 from aggopt.errors import AggoptError, TableError
+from aggopt.inspection.draft import propose_job
 from aggopt.job import Input, Job
 from aggopt.pipeline.mask import mask
 
