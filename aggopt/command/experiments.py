@@ -22,7 +22,8 @@ from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
 from aggopt.core.plural import plural
 from aggopt.data.formats.registry import name_suffixes
-from aggopt.errors import JobError
+from aggopt.errors import JobError, TableError
+from aggopt.release.files.staging import check_places
 
 if TYPE_CHECKING:
     from aggopt.experiments.experiment import Experiment
@@ -164,6 +165,11 @@ def run_reproduce(
             help="The confidential columns of your table, for t-closeness: illness."
         ),
     ] = "",
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Draw our curves, and the printed figures, to this .png."),
+    ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute published tables again, of their data or of yours, and print both."""
@@ -176,15 +182,36 @@ def run_reproduce(
     }
     if not study:
         has_options = (
-            table is not None or data is not None or any(data_columns.values())
+            table is not None
+            or data is not None
+            or figure is not None
+            or any(data_columns.values())
         )
         show_experiments.print_studies(has_options=has_options, json=as_json)
         return
+    if overwrite and figure is None:
+        raise JobError(
+            "--overwrite is for a picture, and none is named.",
+            fix="add --figure curves.png, or leave --overwrite out.",
+        )
+    if figure is not None:
+        _require_png(figure)
+        check_places(figure, overwrite=overwrite, inputs=(data,) if data else ())
     with console.track_progress(quiet=as_json) as report:
         cells = list(
             reproduce_study(study, table, data=data, **data_columns, progress=report)
         )
+    if figure is not None:
+        show_experiments.draw_study(cells, figure)
     show_experiments.print_study(study, cells, json=as_json)
+
+
+def _require_png(figure: Path) -> None:
+    if figure.suffix != ".png":
+        raise TableError(
+            f"{figure.name} is no name of a picture.",
+            fix="end it in .png: --figure curves.png.",
+        )
 
 
 def _parse_setting(stated: str) -> tuple[str, list[Any]]:

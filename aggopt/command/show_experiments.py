@@ -1,5 +1,7 @@
 """Print solvers and experiments, and write the files of a sweep."""
 
+import os
+import platform
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +20,12 @@ from aggopt.release.files.staging import Staging, check_places
 
 if TYPE_CHECKING:
     from aggopt.experiments.compare_solvers import Row
-    from aggopt.experiments.reproduce import PublishedCell, PublishedTable, Reproduced
+    from aggopt.experiments.reproduce import (
+        PublishedCell,
+        PublishedTable,
+        Reproduced,
+        Study,
+    )
     from aggopt.experiments.sweep import SweepPoint
     from aggopt.solvers import Solver
 if TYPE_CHECKING:
@@ -177,10 +184,7 @@ def print_studies(*, has_options: bool, json: bool) -> None:
         )
     if json:
         print_json(
-            {
-                name: _serialise_study(one.citation, one.tables)
-                for name, one in load_studies().items()
-            }
+            {name: _serialise_study(one) for name, one in load_studies().items()}
         )
         return
     for name, one in load_studies().items():
@@ -189,28 +193,35 @@ def print_studies(*, has_options: bool, json: bool) -> None:
             print_line(f"  --table {number}: {table.title}")
 
 
-def _serialise_study(citation: str, tables: Any) -> dict[str, Any]:
-    return {"citation": citation, "tables": {n: t.title for n, t in tables.items()}}
+def _serialise_study(study: "Study") -> dict[str, Any]:
+    tables = {number: table.title for number, table in study.tables.items()}
+    return {"citation": study.citation, "tables": tables, "missing": study.missing}
 
 
 def print_study(name: str, cells: Sequence["Reproduced"], *, json: bool) -> None:
     """Print the tables of a study: figures computed here above the printed ones."""
     from aggopt.experiments.reproduce import load_study
 
+    study = load_study(name)
     tables = dict.fromkeys(cell.table for cell in cells)
     of = {t: [cell for cell in cells if cell.table is t] for t in tables}
     if json:
         print_json(
             {
                 "study": name,
-                "citation": load_study(name).citation,
+                "citation": study.citation,
+                "missing": study.missing,
                 "tables": {t.number: _serialise_table(t, of[t]) for t in tables},
             }
         )
         return
-    print_line(load_study(name).citation, style="bold")
+    print_line(study.citation, style="bold")
     for table in tables:
         _print_published_table(table, of[table])
+    if study.missing:
+        print_line("In print, and not here", style="bold")
+    for sentence in study.missing:
+        print_line(sentence)
 
 
 def _serialise_table(
@@ -241,12 +252,23 @@ def _print_published_table(
     agreement = _count_agreements(cells)
     if agreement:
         print_line(agreement)
+    if table.method == "seconds":
+        processor = platform.processor() or platform.machine()
+        print_line(f"Seconds of this machine: {processor}, {os.cpu_count()} cores.")
     if table.note:
         print_line(table.note)
 
 
 def _count_agreements(cells: Iterable["Reproduced"]) -> str:
-    """Return how many figures agree with print, and the largest difference."""
+    """Return how many figures agree with print, and the largest difference.
+
+    If the table compares methods, return how many of ours are better.
+    """
+    cells = list(cells)
+    compared = [cell.is_better for cell in cells if cell.is_better is not None]
+    if compared:
+        figures = plural(len(compared), "figure")
+        return f"Better than print: {sum(compared)} of {figures}."
     both = [cell for cell in cells if cell.agrees is not None]
     if not both:
         return ""
@@ -270,6 +292,16 @@ def _format_cell(reproduced: "Reproduced") -> str:
     return "\n".join(
         filter(None, (reproduced.shown, f"({printed})" if printed else None))
     )
+
+
+def draw_study(cells: Sequence["Reproduced"], to: Path) -> None:
+    """Draw our curves and the printed figures of tables to a file."""
+    from aggopt.experiments.published_picture import draw_reproduced
+
+    picture = draw_reproduced(cells)
+    with Staging() as staging:
+        staging.write(to, lambda aside: picture.savefig(aside, dpi=150))
+        staging.commit(to, overwrite=True)
 
 
 @dataclass

@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from aggopt import datasets
 from aggopt.aggregate import mean, p3m
@@ -20,7 +22,7 @@ from aggopt.data.readers.read import read_as_text
 from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.job import Input, Job
-from aggopt.measure import il, si, sl
+from aggopt.measure import il, range_sse, si, sl
 from aggopt.partition import PARTITIONERS, mdav, mhm
 from aggopt.pipeline.prepare.inputs import Progress, read_table
 
@@ -39,7 +41,8 @@ class PublishedCell:
     k, t
         Minimum size of groups, and the required t, if any was.
     printed
-        The figure as printed; None for the user's data.
+        The figure as printed; None for the user's data, and if no source that we can
+        read has it.
     alpha, delta
         The parameters of P3M, if they differ from cell to cell.
     """
@@ -76,6 +79,9 @@ class PublishedTable:
         The quasi-identifiers; all attributes of a reference table if empty.
     cells
         All of them, row by row.
+    better
+        "lower" or "higher", if ours is another method than the printed ones and the
+        table shows which is better; "" if ours should equal print.
     """
 
     number: str
@@ -84,6 +90,7 @@ class PublishedTable:
     method: str
     records: tuple[str, ...]
     cells: tuple[PublishedCell, ...]
+    better: str = ""
 
     def row(self, figure: str, data: str) -> tuple[PublishedCell, ...]:
         """Return the cells of a figure on a table of data, in their order."""
@@ -97,11 +104,15 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Study:
-    """A study and its published tables, by number."""
+    """A study and its published tables, by number.
+
+    `missing` states which printed figures are not among the tables, and why.
+    """
 
     name: str
     citation: str
     tables: Mapping[str, PublishedTable]
+    missing: tuple[str, ...] = ()
 
     def table(self, number: object) -> PublishedTable:
         """Return a table by its number, or refuse one that is not here."""
@@ -135,11 +146,14 @@ def load_study(name: object) -> Study:
     return load_studies()[str(name)]
 
 
-def _read_study(name: str, citation: str, tables: dict[str, Any]) -> Study:
+def _read_study(
+    name: str, citation: str, tables: dict[str, Any], missing: tuple[str, ...] = ()
+) -> Study:
     return Study(
         name,
         citation,
         {n: _read_table(n, **fields_of_table) for n, fields_of_table in tables.items()},
+        tuple(missing),
     )
 
 
@@ -151,17 +165,23 @@ def _read_table(
     rows: list[dict[str, Any]],
     note: str = "",
     records: tuple[str, ...] = (),
+    better: str = "",
 ) -> PublishedTable:
     ((axis, values),) = across.items()
     cells = (cell for row in rows for cell in _iter_cells(axis, values, **row))
-    return PublishedTable(number, title, note, method, tuple(records), tuple(cells))
+    records = tuple(records)
+    return PublishedTable(number, title, note, method, records, tuple(cells), better)
 
 
 def _iter_cells(
-    axis: str, values: list[float], cells: str, **row: Any
+    axis: str, values: list[float], cells: str = "", **row: Any
 ) -> Iterator[PublishedCell]:
-    """Yield the cells of a row: the listed values change from one to the next."""
-    for j, (at, cell) in enumerate(zip(values, cells.split(), strict=True)):
+    """Yield the cells of a row: the listed values change from one to the next.
+
+    A row without cells is one whose printed figures are not known.
+    """
+    printed: Sequence[str | None] = cells.split() or [None] * len(values)
+    for j, (at, cell) in enumerate(zip(values, printed, strict=True)):
         entries = {n: v[j] if isinstance(v, list) else v for n, v in row.items()}
         yield PublishedCell(**{**entries, axis: at, "printed": cell})
 
@@ -179,12 +199,30 @@ class StudyRecords:
     X: F64 = field(repr=False)
     held: dict[str, F64] = field(default_factory=dict, repr=False)
     _groups: dict[int, Labels] = field(default_factory=dict, repr=False)
+    _joint: dict[tuple[int, float, float], float] = field(
+        default_factory=dict, repr=False
+    )
 
     def groups(self, k: int) -> Labels:
         """Return the groups of MDAV (n,), made once for each k."""
         if k not in self._groups:
             self._groups[k] = np.asarray(mdav(self.X, k))
         return self._groups[k]
+
+    def joint_score(self, k: int, alpha: float, delta: float) -> float:
+        """Return SI in % of P3M that keeps the covariance, found once."""
+        key = (k, alpha, delta)
+        if key not in self._joint:
+            masked = p3m(
+                self.X,
+                self.groups(k),
+                alpha=alpha,
+                delta=delta,
+                keep="covariance",
+                options={"rounds": 1},
+            )
+            self._joint[key] = 100 * si(self.X, masked.values)
+        return self._joint[key]
 
 
 def _compute_figure(method: str, records: StudyRecords, cell: PublishedCell) -> Figure:
@@ -234,6 +272,31 @@ def _score(records: StudyRecords, cell: PublishedCell) -> Figure:
     return 100 * min(si(X, masked.values) for masked in releases)
 
 
+def _score_joint(records: StudyRecords, cell: PublishedCell) -> Figure:
+    """Return SI in % of P3M that keeps the covariance, at the cell's alpha, delta."""
+    alpha = GRID[-1] if cell.alpha is None else cell.alpha
+    delta = GRID[-1] if cell.delta is None else cell.delta
+    return records.joint_score(cell.k, alpha, delta)
+
+
+def _measure_seconds(records: StudyRecords, cell: PublishedCell) -> Figure:
+    """Return the seconds of P3M of groups by MDAV, after its code is compiled."""
+    p3m([[1.0], [2.0], [7.0], [9.0]], [0, 0, 1, 1])
+    groups = records.groups(cell.k)
+    started = perf_counter()
+    p3m(records.X, groups)
+    return perf_counter() - started
+
+
+def _compute_close_loss(
+    partition: str, records: StudyRecords, cell: PublishedCell
+) -> Figure:
+    """Return the mean squared difference, as shares of ranges, of t-close groups."""
+    y = records.held[cell.figure]
+    groups = PARTITIONERS[partition].function(records.X, y, cell.k, cell.t, bins="rank")
+    return range_sse(records.X, mean(records.X, groups).values) / records.X.size
+
+
 def _count_sizes(partition: str, records: StudyRecords, cell: PublishedCell) -> Figure:
     """Return the least and the mean size of t-close groups, as "least/mean"."""
     y = records.held[cell.figure]
@@ -258,14 +321,34 @@ METHODS: dict[str, Callable[[StudyRecords, PublishedCell], Figure]] = {
     "satisfaction": _compute_satisfaction,
     "satisfaction, random importance": _compute_random_satisfaction,
     "scoring index": _score,
+    "scoring index, covariance kept": _score_joint,
+    "seconds": _measure_seconds,
     **{name: partial(_count_sizes, name) for name in CLOSE},
+    **{f"loss, {name}": partial(_compute_close_loss, name) for name in CLOSE},
 }
+
+
+def draw_synthetic() -> pd.DataFrame:
+    """Return 10,000 records of 10 attributes in ten normal clusters of equal size.
+
+    A data set of this form has the name Synthetic in the study of P3M, which does not
+    publish its draw.  This is another draw: only the order of magnitude of a figure
+    can be compared.
+
+    >>> draw_synthetic().shape
+    (10000, 10)
+    """
+    rng = np.random.default_rng(1)
+    centres = np.repeat(10 * rng.normal(size=(10, 10)), 1000, axis=0)
+    names = [f"x{j}" for j in range(1, 11)]
+    return pd.DataFrame(centres + rng.normal(size=centres.shape), columns=names)
 
 
 REFERENCE: dict[str, Callable[[], Any]] = {
     "Tarragona": datasets.tarragona,
     "Census": datasets.census,
     "EIA": lambda: datasets.eia()[datasets.EIA_PUBLISHED],
+    "Synthetic": draw_synthetic,
 }
 DIGITS = 2  # of a figure without a printed counterpart
 
@@ -310,10 +393,21 @@ class Reproduced:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether ours is the published figure, as printed; None without one."""
-        if self.cell.printed is None or self.ours is None:
+        """Whether ours is the published figure, as printed; None without one.
+
+        None, too, if the table compares methods: see `is_better`.
+        """
+        if self.cell.printed is None or self.ours is None or self.table.better:
             return None
         return self.shown == self.cell.printed
+
+    @property
+    def is_better(self) -> bool | None:
+        """Whether ours is better than print; None if the table compares no methods."""
+        difference = self.difference
+        if difference is None or not self.table.better:
+            return None
+        return difference < 0 if self.table.better == "lower" else difference > 0
 
     @property
     def difference(self) -> float | None:
@@ -382,7 +476,7 @@ def reproduce(
         if table is not None
         else [*chosen_study.tables.values()]
     )
-    close = any(chosen_table.method in CLOSE for chosen_table in chosen_tables)
+    close = any(chosen_table.records for chosen_table in chosen_tables)
     _require_columns(data, columns, confidential, close=close)
     user_records = (
         None if data is None else _read_user_table(data, columns, confidential)
@@ -481,6 +575,8 @@ def _list_user_cells(
         for cell in table.cells
         if cell.data == first
     ]
+    if table.better:  # each rival has a row, and ours is one
+        plain = [cell for cell in plain if cell.figure == plain[0].figure]
     if not user_records.held:
         return plain
     figure = plain[0].figure

@@ -15,8 +15,9 @@ from aggopt.measure._correlation_error import (
     mean_correlation_error,
 )
 from aggopt.measure._dld import dld
+from aggopt.measure._interval_disclosure import interval_disclosure
 from aggopt.measure._linkage import WHOLE, Linkage, linkage
-from aggopt.measure._loss import il, il1s, sse, sst
+from aggopt.measure._loss import il, il1s, range_sse, sse, sst
 from aggopt.measure._pil import PilParts, TypedPilParts, pil, pil_parts
 from aggopt.measure._reidentification import (
     average_risk,
@@ -49,10 +50,12 @@ __all__ = [
     "highest_risk",
     "il",
     "il1s",
+    "interval_disclosure",
     "linkage",
     "mean_correlation_error",
     "pil",
     "pil_parts",
+    "range_sse",
     "record_risk",
     "reidentifications",
     "risk",

@@ -1,11 +1,14 @@
 """Distance linkage disclosure: records that are linked to their own released record."""
 
+from itertools import pairwise
+from math import comb
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.types import F64, Labels
+from aggopt.core.types import F64, Bool, Labels
+from aggopt.errors import JobError
 from aggopt.measure._pair import Attacker, LinkedGroups, Pair
 from aggopt.measure.registry import Heading, Measure
 
@@ -16,6 +19,7 @@ def dld(
     original: npt.ArrayLike,
     released: npt.ArrayLike,
     *,
+    nearest: int = 1,
     known: Any = None,
     units: Any = None,
 ) -> float:
@@ -38,6 +42,10 @@ def dld(
 
     Parameters
     ----------
+    nearest
+        Number of released records that the intruder may name, in order of distance: 1,
+        or 2 to also count the second nearest.  A record then counts the chance that its
+        own released record is one of them.
     known : (n,) or (n, q), optional
         Columns that are published unchanged and that the intruder knows, such as
         strata.  A record is linked to a released record that shares them.
@@ -49,16 +57,86 @@ def dld(
     TableError
         Not matrices of finite numbers, unequal shapes, or no attribute varies; known
         or units have another number of records.
+    JobError
+        nearest is not a whole number of at least 1.
 
-    Source: Domingo-Ferrer and Torra (2001).
+    Source: Domingo-Ferrer and Torra (2001); with the second nearest, Han, Cen and Yu,
+    Definition 4.
 
     Examples
     --------
     >>> dld([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]])
     0.5
+    >>> dld([[0.0], [1.0], [9.0]], [[1.0], [0.0], [9.0]], nearest=2)
+    1.0
     """
+    if isinstance(nearest, bool) or not isinstance(nearest, int) or nearest < 1:
+        raise JobError(
+            f"nearest = {nearest!r} is not a whole number of at least 1.",
+            fix="pass 1, or 2 to also count the second nearest record.",
+        )
     pair = Pair.of(original, released)
-    return compute_dld(pair.add_attacker(Attacker.of(pair.n, known, units)))
+    paired = pair.add_attacker(Attacker.of(pair.n, known, units))
+    if nearest == 1:
+        return compute_dld(paired)
+    return _compute_among_nearest(paired, nearest)
+
+
+def _compute_among_nearest(pair: Pair, nearest: int) -> float:
+    """Return the mean chance that a right record is among the `nearest` ones."""
+    groups = LinkedGroups.of(pair.released, pair.attacker)
+    return float(
+        np.mean(
+            [
+                _compute_chance_among(pair.original[i], i, groups, span, nearest)
+                for span in groups.spans
+                for i in _list_records(groups, span)
+            ]
+        )
+    )
+
+
+def _list_records(groups: LinkedGroups, span: tuple[int, int]) -> list[int]:
+    """Return the records of the groups from the first to the last of a class."""
+    first, last = span
+    of_class: Bool = (groups.group >= first) & (groups.group < last)
+    return [int(i) for i in np.flatnonzero(of_class)]
+
+
+def _compute_chance_among(
+    z: F64, record: int, groups: LinkedGroups, span: tuple[int, int], nearest: int
+) -> float:
+    """Return the chance that one of the `nearest` records of a class is right.
+
+    The groups are walked by distance.  If all records of a distance may be named, one
+    right record among them suffices; of the last distance, records are drawn at random.
+    """
+    first, last = span
+    distances = np.linalg.norm(groups.rows[first:last] - z, axis=1)
+    order = np.argsort(distances, kind="stable")
+    reach = distances[order] + _ROUNDING * (np.linalg.norm(z) + distances[order])
+    remaining = nearest
+    for start, end in pairwise(_split_by_distance(distances[order], reach)):
+        tied = first + order[start:end]
+        right = int(groups.count(np.full(len(tied), record), tied).sum())
+        size = int(groups.sizes[tied].sum())
+        if size > remaining:
+            return 1 - comb(size - right, remaining) / comb(size, remaining)
+        if right:
+            return 1.0
+        remaining -= size
+        if not remaining:
+            break
+    return 0.0
+
+
+def _split_by_distance(distances: F64, reach: F64) -> list[int]:
+    """Return the places at which ascending distances rise by more than rounding."""
+    ends: list[int] = [0]
+    for j in range(1, len(distances)):
+        if distances[j] > reach[ends[-1]]:
+            ends.append(j)
+    return [*ends, len(distances)]
 
 
 def compute_dld(pair: Pair) -> float:

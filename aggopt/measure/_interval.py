@@ -25,7 +25,7 @@ def check_safety(safety: object) -> float:
     return share
 
 
-def is_within(distances: F64, width: float) -> Bool:
+def is_within(distances: F64, width: float | F64) -> Bool:
     """Whether each distance is at most the width, up to rounding.
 
     >>> is_within(np.array([0.5, 1.0, 1.5]), 1.0)

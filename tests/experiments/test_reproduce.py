@@ -16,6 +16,7 @@ from aggopt.command import show_experiments
 from aggopt.command.cli import app
 from aggopt.errors import AggoptError, JobError, TableError, UnknownNameError
 from aggopt.experiments import reproduce as methods
+from aggopt.experiments.published_picture import draw_reproduced
 from aggopt.experiments.reproduce import (
     PublishedCell,
     PublishedTable,
@@ -25,7 +26,7 @@ from aggopt.experiments.reproduce import (
     reproduce,
 )
 from aggopt.measure import si, sl
-from aggopt.partition import mdav, mhm
+from aggopt.partition import closeness_first, mdav, mhm
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("AGGOPT_DATA", ROOT.parent / "shared" / "data"))
@@ -61,6 +62,23 @@ def test_every_figure_is_cited_and_can_be_computed(name: str, number: str) -> No
             assert cell.value is None
         elif cell.printed is not None:
             assert 0 < cell.value < 100
+    if any(cell.printed is None for cell in table.cells):
+        assert table.note  # the reason
+
+
+def test_what_is_in_print_and_not_here_has_its_reason() -> None:
+    """A table with cells that nobody could read is named with the reason."""
+    for name in ("mortazavi2017", "soria-comas2015"):
+        assert load_study(name).missing
+    said = " ".join(load_study("mortazavi2017").missing)
+    for figure in ("Table 5", "DREAM", "90.48", "93.05", "Synthetic"):
+        assert figure in said
+
+
+def test_the_rivals_of_table_6_are_in_print_elsewhere_too() -> None:
+    by_number = load_study("mortazavi2017").tables
+    for data in ("Tarragona", "Census", "EIA"):
+        assert by_number["6"].row("P3M", data) == by_number["4"].row("P3M", data)
 
 
 def test_a_cell_has_its_printed_digits_and_its_number() -> None:
@@ -156,6 +174,42 @@ def test_own_records_get_the_best_pair_of_the_grid(monkeypatch) -> None:
     assert means == pytest.approx(100 * si(X, released), abs=1e-9)
 
 
+def test_p3m_that_keeps_the_covariance_is_compared_with_its_rivals() -> None:
+    (found, *_) = ours("mortazavi2017", 6)
+    kept = p3m(
+        X, mdav(X, 3), alpha=0.8, delta=0.8, keep="covariance", options={"rounds": 1}
+    )
+    assert np.cov(kept.values.T) == pytest.approx(np.cov(X.T))
+    assert found.ours == pytest.approx(100 * si(X, kept.values), abs=1e-9)
+    table = load_study("mortazavi2017").table(6)
+    (first, *_) = table.cells
+    for figure, better in ((16.0, True), (16.69, False), (17.0, False)):
+        compared = Reproduced(table, first, figure)
+        assert (compared.is_better, compared.agrees) == (better, None)
+    text = show_experiments._count_agreements(
+        [Reproduced(table, first, 16.0), Reproduced(table, first, 17.0)]
+    )
+    assert text == "Better than print: 1 of 2 figures."
+
+
+def test_seconds_are_measured_and_synthetic_has_ten_clusters() -> None:
+    assert all(r.ours > 0 for r in ours("mortazavi2017", 5))
+    frame = methods.draw_synthetic()
+    centres = frame.groupby(np.arange(10_000) // 1000).mean()
+    apart = np.linalg.norm(centres.to_numpy()[:, None] - centres.to_numpy(), axis=2)
+    assert apart[~np.eye(10, dtype=bool)].min() > 10  # standard deviations
+
+
+def test_the_loss_of_close_groups_falls_with_t() -> None:
+    found = ours("soria-comas2015", "F.III", confidential=["held"])
+    losses = [r.ours for r in found if r.cell.k == 2]
+    assert len(losses) == 7
+    assert losses[-1] < losses[0]
+    groups = closeness_first(X, OWN["held"].to_numpy(), 2, 0.01, bins="rank")
+    shares = (mean(X, groups).values - X) / np.ptp(X, axis=0)
+    assert losses[0] == pytest.approx((shares**2).mean())
+
+
 def test_loss_by_an_ordering() -> None:
     from aggopt.measure import il
 
@@ -231,7 +285,7 @@ def test_progress_is_told() -> None:
     ("name", "given", "error"),
     [
         ("mortazavi", {}, UnknownNameError),
-        ("mortazavi2017", {"table": 5}, UnknownNameError),
+        ("mortazavi2017", {"table": 7}, UnknownNameError),
         ("mortazavi2017", {"columns": ["a"]}, JobError),
         ("mortazavi2017", {"data": OWN}, JobError),
         ("soria-comas2015", {"data": OWN, "columns": ["a"]}, JobError),
@@ -289,3 +343,32 @@ def test_own_file_beside_what_is_in_print(tmp_path: Path) -> None:
     assert f"{cells[-1]['ours']:.4f}" in said
     unknown = run("domingo-ferrer").exception
     assert isinstance(unknown, AggoptError)
+
+
+def test_curves_are_drawn_for_each_table_and_data_set(tmp_path: Path) -> None:
+    sizes = ours("soria-comas2015", "III", confidential=["held"])
+    figure = draw_reproduced([*ours("domingo-ferrer2002", "IL"), *sizes])
+    first, second = figure.axes
+    (line, marks) = first.get_lines()
+    losses = [cell.ours for cell in ours("domingo-ferrer2002", "IL")]
+    assert line.get_ydata() == pytest.approx(losses)
+    assert np.isnan(marks.get_ydata()).all()  # nothing of one's own is in print
+    assert second.get_title() == "Table III, yours, held"
+    means = [float(str(r.ours).split("/")[1]) for r in sizes if r.cell.k == 2]
+    assert second.get_lines()[0].get_ydata() == pytest.approx(means)
+    with refused(JobError):
+        draw_reproduced([])
+
+
+def test_a_picture_is_written_once(tmp_path: Path) -> None:
+    path, picture = tmp_path / "mine.csv", tmp_path / "curves.png"
+    OWN.to_csv(path, index=False)
+    words = ("domingo-ferrer2002", "--data", str(path), "--columns", "a,b")
+    assert run(*words, "--figure", str(picture)).exit_code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    with refused(TableError):
+        raise run(*words, "--figure", str(picture)).exception
+    with refused(TableError):
+        raise run(*words, "--figure", str(tmp_path / "curves.pdf")).exception
+    with refused(JobError):
+        raise run(*words, "--overwrite").exception

@@ -59,6 +59,15 @@ MEASURES = {
     "correlation_error": stated("correlation_error", 0.0),
     "mean_correlation_error": stated("mean_correlation_error", 0.0),
     "dld": stated("dld", 1.0, 0.5),  # the copy is as near
+    "dld, second nearest": Measure(
+        lambda x, y: measure.dld(x, y, nearest=2), 1.0, 1.0, None
+    ),
+    "interval_disclosure": stated("interval_disclosure", 1.0),
+    "interval_disclosure by rank": Measure(
+        lambda x, y: measure.interval_disclosure(x, y, relative_to="rank"),
+        *(1.0, 1.0, None),
+    ),
+    "range_sse": stated("range_sse", 0.0, 2.0),
     "sdid": stated("sdid", 1.0, None),  # S again
     "sdid_chance": stated("sdid_chance", None, None),
     "dr": stated("dr", 1.0, None),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import astuple
 from fractions import Fraction as F
-from itertools import permutations
+from itertools import combinations, permutations
 from math import erf, lcm, sqrt
 from typing import TypeVar
 
@@ -76,6 +76,41 @@ def oracle_dld(X: Rows, Y: Rows) -> float:
         if distances[i] == min(distances):
             linked += F(1, distances.count(min(distances)))
     return float(linked / len(X))
+
+
+def oracle_dld_of_two(X: Rows, Y: Rows) -> float:
+    """Try all pairs of released records: all nearest pairs are as likely."""
+    linked = F(0)
+    for i, distances in enumerate(squared_distances(X, Y)):
+        pairs = [sorted(p) for p in combinations(range(len(Y)), 2)]
+        reached = [sorted(distances[j] for j in pair) for pair in pairs]
+        nearest = [p for p, d in zip(pairs, reached, strict=True) if d == min(reached)]
+        linked += F(sum(i in pair for pair in nearest), len(nearest))
+    return float(linked / len(X))
+
+
+def oracle_intervals(X: Rows, Y: Rows, kind: str, safety: F) -> float:
+    inside = []
+    for x, y in varying_columns(X, Y):
+        for own, (a, b) in enumerate(zip(x, y, strict=True)):
+            width = {"value": abs(a), "range": max(x) - min(x), "rank": F(len(x))}[kind]
+            near = [
+                other
+                for j, other in enumerate(sorted(y))
+                for place, same in enumerate(sorted(y))
+                if same == y[own] and abs(place - j) <= safety * width
+            ]
+            by_rank = min(near, default=b) <= a <= max(near, default=b)
+            inside.append(by_rank if kind == "rank" else abs(a - b) <= safety * width)
+    return sum(inside) / len(inside)
+
+
+def oracle_range_sse(X: Rows, Y: Rows) -> F:
+    return sum(
+        ((a - b) / (max(x) - min(x))) ** 2
+        for x, y in varying_columns(X, Y)
+        for a, b in zip(x, y, strict=True)
+    )
 
 
 def oracle_linkage(X: Rows, Y: Rows) -> float:
@@ -247,6 +282,8 @@ def test_distances(pair: tuple[Rows, Rows]) -> None:
     sse, active = float(oracle_sse(X, Y)), len(varying_columns(X, Y))
     assert measure.sse(X, Y) == pytest.approx(sse, rel=1e-12)
     assert measure.sst(X) == len(X) * active
+    shares = float(oracle_range_sse(X, Y))
+    assert measure.range_sse(X, Y) == pytest.approx(shares, rel=1e-12)
     assert measure.il(X, Y) == pytest.approx(sse / (len(X) * active), rel=1e-12)
     assert measure.il1s(X, Y) == pytest.approx(oracle_il1s(X, Y), rel=1e-12)
 
@@ -257,6 +294,38 @@ def test_linkage(pair: tuple[Rows, Rows], move: tuple[int, int]) -> None:
     origin, parts = move
     moved = (origin + np.array(table) / parts for table in pair)
     assert measure.dld(*moved) == pytest.approx(oracle_dld(*pair), rel=1e-12)
+
+
+@given(tied((0, 1, 3)))
+@examples(100)
+def test_linkage_to_the_two_nearest(pair: tuple[Rows, Rows]) -> None:
+    X, Y = pair
+    found = measure.dld(X, Y, nearest=2)
+    assert found == pytest.approx(oracle_dld_of_two(X, Y), rel=1e-12)
+    apart = measure.dld(X, Y, nearest=2, units=range(len(X)))
+    assert apart == pytest.approx(found, rel=1e-12)
+    assert measure.dld(X, Y, nearest=1) <= found <= measure.dld(X, Y, nearest=3)
+    assert measure.dld(X, Y, nearest=len(X)) == 1
+    halves = measure.dld(
+        [*X, *X], [*Y, *Y], nearest=2, known=[0] * len(X) + [1] * len(X)
+    )
+    assert halves == pytest.approx(found, rel=1e-12)
+
+
+def test_one_of_two_named_records_of_the_unit_suffices() -> None:
+    X, Y = [[0.0], [1.0], [4.0], [9.0]], [[1.0], [1.0], [1.0], [9.0]]
+    found = measure.dld(X, Y, nearest=2, units=["a", "a", "b", "b"])
+    assert found == pytest.approx((1 + 1 + 2 / 3 + 1) / 4)  # b is one of three: 1 - 1/3
+
+
+@given(tied(), st.sampled_from([F(0), F(1, 20), F(1, 3), F(1, 2), F(2)]))
+@examples(100)
+def test_intervals_of_other_kinds(pair: tuple[Rows, Rows], safety: F) -> None:
+    for kind in ("value", "range", "rank"):
+        found = measure.interval_disclosure(
+            *pair, relative_to=kind, safety=float(safety)
+        )
+        assert found == pytest.approx(oracle_intervals(*pair, kind, safety)), kind
 
 
 @given(tied((0, 1)))

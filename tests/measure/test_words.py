@@ -29,6 +29,10 @@ REFUSED = {
     "released in other units": lambda: measure.il(X, np.multiply(Y, 1e110)),
     "a safety that is no number": lambda: measure.sdid(X, Y, safety="wide"),
     "a safety of less than nothing": lambda: measure.sdid(X, Y, safety=-0.25),
+    "the nearest none": lambda: measure.dld(X, Y, nearest=0),
+    "an interval of another kind": lambda: measure.interval_disclosure(
+        X, Y, relative_to="ranks"
+    ),
     "another shape": lambda: measure.sl(X, Y, delta=[1, 2, 3]),
     "entries that are no numbers": lambda: measure.sl(X, Y, importance=["a", "b"]),
     "entries of less than nothing": lambda: measure.sl(X, Y, delta=[-1, np.nan]),

@@ -1,14 +1,19 @@
 """A privacy model of the user's: what its function is given, says, and is read as."""
 
 import pickle
+from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
 from refusals import refused
+from tables import promising, salaried
 
+import aggopt
 from aggopt.core.plugins.loading import Origin
 from aggopt.data.context.confidential_parts import OfPart
 from aggopt.errors import JobError
+from aggopt.privacy import recursive_cl
 from aggopt.privacy.model import (
     OWN_MODELS,
     REQUIREMENTS,
@@ -172,3 +177,22 @@ def test_keys_of_the_section_are_no_settings(taken):
 def test_no_model_has_the_key_of_those():
     assert OWN_MODELS == "own"
     assert OWN_MODELS in REQUIREMENTS.taken
+
+
+def test_the_example_of_two_kinds_is_kept_and_audited():
+    """With no refused value it is `recursive_cl`, counted by the package."""
+    example = Path(__file__).parents[2] / "examples" / "own" / "kinds_of_diversity.py"
+    kinds = run_path(str(example))["kinds_of_diversity"]
+    frame = salaried(60)
+    frame["salary"] = np.arange(60) % 4
+    own = {"method": kinds, "c1": 2, "l": 2, "c2": 0.2, "refused": [3]}
+    release = aggopt.mask(frame, promising(own=[own], repair="merge"))
+    groups = release.labels
+    assert recursive_cl(groups, frame["salary"], 2) >= 2
+    shares = (frame["salary"] == 3).groupby(groups).mean()
+    assert shares.min() >= 0.2
+    assert len(shares) > 1
+    for rows in np.random.default_rng(0).integers(0, 3, (50, 6)):
+        for length in (1, 2, 3):
+            expected = recursive_cl([0] * 6, rows, 2) >= length
+            assert kinds(rows, c1=2, l=length) == expected
