@@ -1,6 +1,6 @@
 """The fields of the forms, read into changes of the job; each field acts or raises."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aggopt.errors import JobError
@@ -10,7 +10,11 @@ from aggopt.job.toml_text import (
     parse_section,
     replace_keys,
     replace_roles,
+    replace_sections,
 )
+
+Fields = Mapping[str, str]
+Parser = Callable[[str, str], Any]  # of a field's name and text
 
 ROLES = (
     "identifier",
@@ -23,7 +27,6 @@ ROLES = (
     "wish",
     "drop",
 )
-KINDS = ("", "numeric", "nominal", "date")
 POLICIES = ("refuse", "patterns", "fill")
 KEPT = ("variance", "covariance")  # in addition to means
 REPAIRS = ("merge", "search")
@@ -36,48 +39,109 @@ METHODS = (
     "vmdav",
     "individual_ranking",
 )
+KINDS = ("numeric", "nominal", "date")
 SHARED = {"attributes", "weights", "time_limit"}  # settings that all methods take
-TYPE_FIELDS = ("kind", "format", "order", "lower", "rare", "tree")
-NOTHING: Mapping[str, Any] = {}
-Fields = Mapping[str, str]
+
+
+def parse_number(name: str, written: str) -> int | float:
+    """Return a number, whole if it is written in digits alone."""
+    text = written.replace(",", ".")
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        fix = "write digits, such as 5 or 0.15."
+        raise JobError(f"{name} is no number.", fix=fix) from None
+
+
+def parse_whole(name: str, written: str) -> int:
+    """Return a whole number."""
+    number = parse_number(name, written)
+    if isinstance(number, float):
+        raise JobError(f"{name} is no whole number.", fix="write digits, such as 5.")
+    return number
+
+
+def parse_names(name: str, written: str) -> list[str] | None:
+    """Return names that semicolons separate; None without any."""
+    return [word.strip() for word in written.split(";") if word.strip()] or None
+
+
+def parse_text(name: str, written: str) -> str:
+    """Return the text of a field."""
+    return written
+
+
+def parse_one_of(*known: str) -> Parser:
+    """Return a parser that refuses any other text."""
+
+    def parse(name: str, written: str) -> str:
+        if written not in known:
+            raise JobError(
+                f"The field {name!r} has an unknown value.",
+                fix=f"choose one of {', '.join(known)}.",
+            )
+        return written
+
+    return parse
+
+
+def parse_rare(name: str, written: str) -> str:
+    """Return the word of a job for a box that is ticked."""
+    return "avoid"
+
+
+TYPE_FIELDS: dict[str, Parser] = {
+    "kind": parse_one_of(*KINDS),
+    "format": parse_text,
+    "order": parse_names,
+    "lower": parse_number,
+    "rare": parse_rare,
+    "tree": parse_text,
+}
+PRIVACY_FIELDS: dict[str, Parser] = {
+    "k": parse_whole,
+    "l": parse_whole,
+    "t": parse_number,
+    "repair": parse_one_of(*REPAIRS),
+}
 
 
 def apply_roles(text: str, columns: Sequence[Mapping[str, Any]], form: Fields) -> str:
     """Return the job with the roles and types of a form, numbered as the columns."""
-    names = {number: column["name"] for number, column in enumerate(columns)}
-    chosen = {
-        name: _choose(form, f"role{number}", ROLES) or ""
-        for number, name in names.items()
-        if f"role{number}" in form
-    }
-    roles = {**parse_roles(text), **chosen}
-    text = replace_roles(text, roles)
+    names = {str(number): column["name"] for number, column in enumerate(columns)}
+    roles = parse_roles(text)
     for number, name in names.items():
-        if roles.get(name) == QUASI_IDENTIFIER and f"kind{number}" in form:
-            text = _apply_type(text, name, number, form)
+        if f"role{number}" in form:
+            role = read_field(form, f"role{number}", {}, parse_one_of(*ROLES))
+            roles[name] = role or ""
+    text = replace_roles(text, roles)
+    attributes = parse_section(text, "attributes")
+    changes = [
+        (["attributes", name], _read_type(form, number, attributes.get(name, {})))
+        for number, name in names.items()
+        if roles.get(name) == QUASI_IDENTIFIER and f"kind{number}" in form
+    ]
     if "policy" in form:
-        policy = _choose(form, "policy", POLICIES, parse_section(text, "missing"))
-        text = replace_keys(text, ["missing"], {"policy": policy})
-    return text
+        missing = parse_section(text, "missing")
+        policy = read_field(form, "policy", missing, parse_one_of(*POLICIES))
+        changes.append((["missing"], {"policy": policy}))
+    return replace_sections(text, changes)
 
 
-def _apply_type(text: str, name: str, number: int, form: Fields) -> str:
-    """Return the job with the type of a column; keys that no field has stay."""
-    stated = parse_section(text, "attributes").get(name, {})
-    shown = {n: form.get(f"{n}{number}", "") for n in TYPE_FIELDS}
-    keys: dict[str, Any] = {
-        "kind": _choose(shown, "kind", KINDS, stated),
-        "format": _read_text(shown, "format", stated),
-        "order": _read_list(shown, "order", stated),
-        "lower": _read_number(shown, "lower", stated),
+def _read_type(form: Fields, number: str, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of the type of a column that fields show."""
+    fields = {field: form.get(f"{field}{number}", "") for field in TYPE_FIELDS}
+    keys = {
+        field: read_field(fields, field, stated, parse)
+        for field, parse in TYPE_FIELDS.items()
     }
     if keys["format"]:
         keys["kind"] = None
-    if stated.get("rare", "avoid") == "avoid":  # another word stays
-        keys["rare"] = "avoid" if shown["rare"] else None
-    if not isinstance(stated.get("tree"), dict):  # one in the job itself stays
-        keys["tree"] = _read_text(shown, "tree", stated)
-    return replace_keys(text, ["attributes", name], keys)
+    if stated.get("rare", "avoid") != "avoid":
+        del keys["rare"]
+    if isinstance(stated.get("tree"), dict):  # a tree in the job itself
+        del keys["tree"]
+    return keys
 
 
 def apply_protection(text: str, form: Fields) -> str:
@@ -89,24 +153,21 @@ def apply_protection(text: str, form: Fields) -> str:
         parse_section(text, name) for name in ("privacy", "partition", "aggregation")
     )
     keys = {
-        name: read(form, name, privacy)
-        for name, read in (("k", _read_whole), ("l", _read_whole), ("t", _read_number))
+        name: read_field(form, name, privacy, parse)
+        for name, parse in PRIVACY_FIELDS.items()
         if name in form
     }
     if keys.get("k", 0) is None:
         raise JobError("k is empty.", fix="write a whole number from 2 up.")
-    if "repair" in form:
-        repair = _choose(form, "repair", REPAIRS, privacy)
-        if keys.get("l") or keys.get("t"):
-            keys["repair"] = repair
-        elif {"l", "t"} & set(privacy):  # nothing is left to repair
-            keys["repair"] = None
+    is_required = keys.get("l") or keys.get("t")
+    if not is_required and keys.pop("repair", None) and {"l", "t"} & set(privacy):
+        keys["repair"] = None  # nothing is left to repair
     text = replace_keys(text, ["privacy"], keys)
     if "keep" in form:
-        keep = _choose(form, "keep", ("", *KEPT), aggregation)
+        keep = read_field(form, "keep", aggregation, parse_one_of(*KEPT))
         text = replace_keys(text, ["aggregation"], {"keep": keep})
     if "method" in form:
-        method = _choose(form, "method", ("", *METHODS), partition)
+        method = read_field(form, "method", partition, parse_one_of(*METHODS))
         if method != partition.get("method"):
             removed = dict.fromkeys(set(partition) - SHARED)
             text = replace_keys(text, ["partition"], {**removed, "method": method})
@@ -115,21 +176,20 @@ def apply_protection(text: str, form: Fields) -> str:
 
 def apply_output(text: str, form: Fields) -> str:
     """Return the job with the title and the office of the report."""
-    stated = parse_section(text, "output")
-    lines = {name: _read_text(form, name, stated) for name in ("title", "office")}
+    lines = {name: form.get(name, "").strip() or None for name in ("title", "office")}
     return replace_keys(text, ["output"], lines)
 
 
 def read_choice(form: Fields) -> dict[str, Any]:
-    """Return what is compared: values of k, methods, and the largest linkage."""
-    words = form.get("k", "").replace(",", " ").split()
-    methods = form.get("methods", "").replace(",", " ").split()
-    for method in methods:
-        _choose({"methods": method}, "methods", METHODS)
+    """Return the values of k, the methods and the largest linkage of a comparison."""
+    k, methods = (
+        form.get(name, "").replace(",", " ").split() for name in ("k", "methods")
+    )
+    parse_method = parse_one_of(*METHODS)
     return {
-        "k": [_read_whole({"k": word}, "k") for word in words],
-        "methods": methods,
-        "at_most": (_read_number(form, "at_most") or 0.0) / 100,
+        "k": [parse_whole("k", word) for word in k],
+        "methods": [parse_method("methods", word) for word in methods],
+        "at_most": (read_field(form, "at_most", {}, parse_number) or 0.0) / 100,
     }
 
 
@@ -140,59 +200,14 @@ def show_value(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _is_unchanged(form: Fields, name: str, stated: Mapping[str, Any]) -> bool:
-    """Whether a field has the value of the job, which then stays as it is written."""
-    return form.get(name, "").strip() == show_value(stated.get(name))
-
-
-def _choose(
-    form: Fields, name: str, known: Sequence[str], stated: Mapping[str, Any] = NOTHING
+def read_field(
+    form: Fields, name: str, stated: Mapping[str, Any], parse: Parser
 ) -> Any:
-    """Return the value of a field that has one of these values; None if it is ""."""
-    value = form.get(name, "")
-    if _is_unchanged(form, name, stated):
+    """Return the value of a field; None of an empty one.
+
+    A field that shows the value of the job has this value, whatever the form knows.
+    """
+    written = form.get(name, "").strip()
+    if written == show_value(stated.get(name)):
         return stated.get(name)
-    if value not in known:
-        raise JobError(
-            f"The field {name!r} has an unknown value.",
-            fix=f"choose one of {', '.join(filter(None, known))}.",
-        )
-    return value or None
-
-
-def _read_text(form: Fields, name: str, stated: Mapping[str, Any]) -> str | None:
-    """Return the text of a field; None of an empty one."""
-    return form.get(name, "").strip() or None
-
-
-def _read_list(form: Fields, name: str, stated: Mapping[str, Any]) -> Any:
-    """Return the names in a field, separated by semicolons; None without any."""
-    if _is_unchanged(form, name, stated):
-        return stated.get(name)
-    return [w.strip() for w in form[name].split(";") if w.strip()] or None
-
-
-def _read_whole(
-    form: Fields, name: str, stated: Mapping[str, Any] = NOTHING
-) -> int | None:
-    """Return a whole number; None of an empty field."""
-    number = _read_number(form, name, stated)
-    if isinstance(number, float):
-        raise JobError(f"{name} is no whole number.", fix="write digits, such as 5.")
-    return number
-
-
-def _read_number(
-    form: Fields, name: str, stated: Mapping[str, Any] = NOTHING
-) -> int | float | None:
-    """Return a number; None of an empty field."""
-    if _is_unchanged(form, name, stated):
-        kept: int | float | None = stated.get(name)
-        return kept
-    written = form[name].strip().replace(",", ".")
-    try:
-        return int(written) if written.isdecimal() else float(written)
-    except ValueError:
-        raise JobError(
-            f"{name} is no number.", fix="write digits, such as 5 or 0.15."
-        ) from None
+    return parse(name, written) if written else None

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.start_folder import FileState
+from aggopt.core.start_folder import identify_file
 
 WINDOW = 20  # rows of a window
-COLUMNS = 200  # columns of a window
+COLUMNS = 50  # columns of a window, and of the screen of roles
 LONGEST = 80  # characters of an entry
 
 
@@ -21,18 +21,18 @@ class RowWindow:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def read(
-        self, path: Path, text_format: dict[str, Any], first: int
+        self, path: Path, text_format: dict[str, Any], first: int, column: int
     ) -> dict[str, Any]:
-        """Return rows from number `first`, from 0, each entry as text."""
+        """Return rows and columns from these numbers, from 0, each entry as text."""
         async with self._lock:
-            key = (path, FileState.of(path), tuple(text_format.items()))
+            key = (path, identify_file(path), text_format)
             if key != self._of:
                 self._table = await asyncio.to_thread(_read_table, path, text_format)
                 self._of = key
         table = self._table
         first = max(0, min(first, len(table) - 1))
         part = table.slice(first, WINDOW)
-        names = part.column_names[:COLUMNS]
+        names = part.column_names[column : column + COLUMNS]
         columns = [[_shorten(v) for v in part[name].to_pylist()] for name in names]
         rows = [list(row) for row in zip(*columns, strict=True)]
         return {"names": names, "first": first, "records": len(table), "rows": rows}

@@ -1,7 +1,5 @@
 """The routes of the page: GET shows what holds, POST changes it and leads back."""
 
-import base64
-import hashlib
 import json
 import re
 import shlex
@@ -25,7 +23,7 @@ from starlette.routing import Route
 
 from aggopt.app import forms
 from aggopt.app.guard import POLICY, Guard, Keys
-from aggopt.app.rows import RowWindow
+from aggopt.app.rows import COLUMNS, RowWindow
 from aggopt.app.session import PREVIEW, STEPS, WARNING, PageSession
 from aggopt.app.texts import LANGUAGES, Texts
 from aggopt.errors import AggoptError
@@ -35,7 +33,6 @@ HERE = Path(__file__).parent
 REPORT_STYLE = HERE.parent / "release" / "report" / "templates" / "style.css"
 BEAT = 2.0  # seconds between messages to a page if nothing changes
 SUFFIXES = (".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat", ".xpt")
-NONE = "'none'"
 FORM = "application/x-www-form-urlencoded"
 FILES = {
     "app.css": (HERE / "static" / "app.css", "text/css"),
@@ -59,7 +56,6 @@ class Page:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._pages.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
         self._changes: dict[str, Callable[[Form], Any]] = {
             "table": self.open_table,
             "open": self.open_job,
@@ -108,23 +104,27 @@ class Page:
         if step not in ("table", "quit") and session.table is None:
             return _go_to("table")
         facts: dict[str, Any] = {}
+        names = [] if session.table is None else session.table["columns"]
+        column = min(_read_number(request, "column"), max(len(names) - 1, 0))
+        facts["first_column"] = column - column % COLUMNS
         if step == "table":
             facts["files"] = session.start.list_files(SUFFIXES)
             facts["jobs"] = session.start.list_files((".toml", ".manifest.json"))
-            facts["window"] = await self._read_window(request)
+            facts["window"] = await self._read_window(request, facts["first_column"])
         return self.render(step, **facts)
 
-    async def _read_window(self, request: Request) -> dict[str, Any] | None:
+    async def _read_window(
+        self, request: Request, first_column: int
+    ) -> dict[str, Any] | None:
         """Return the rows that a request names; None without a table."""
         session = self.session
         if session.table is None or session.is_changed:
             return None
-        written = request.query_params.get("row", "1")
-        first = int(written) - 1 if written.isdecimal() and len(written) < 12 else 0
+        row = _read_number(request, "row")
         path = session.start.find_file(session.table["table"])
         text_format = dict(parse_section(session.table["job"], "input"))
         try:
-            return await self.rows.read(path, text_format, first)
+            return await self.rows.read(path, text_format, row, first_column)
         except AggoptError:
             return None
 
@@ -148,6 +148,7 @@ class Page:
             parse_section=partial(parse_section, job),
             forms=forms,
             preview=PREVIEW,
+            shown_columns=COLUMNS,
             names=names,
             command=_write_command(names),
             **facts,
@@ -191,7 +192,7 @@ class Page:
             text = (self.session.private / name).read_text("utf-8")
         except OSError:
             return PlainTextResponse("There is no such page yet.", 404)
-        policy = {"content-security-policy": _allow_inline(text)}
+        policy = {"content-security-policy": _read_policy(text)}
         return HTMLResponse(text, headers=policy)
 
     async def send_file(self, name: str, request: Request) -> Response:
@@ -219,7 +220,7 @@ class Page:
             self.session.message = (error.problem, error.fix)
         if name == "quit":
             return self.render("ended")
-        return _go_to(step if step in STEPS else "table")
+        return _go_to(step if step.partition("?")[0] in STEPS else "table")
 
     def _begin(self, task: str, step: str, **arguments: Any) -> str:
         """Run a task while the page goes on at a step."""
@@ -256,12 +257,12 @@ class Page:
             return "table"
         text = forms.apply_roles(session.job, session.table["columns"], form)
         session.history.set(text)
-        if form.get("next") != "risk":
-            return "roles"
+        following = form.get("next", "")
+        if following != "risk":
+            return f"roles?column={following}" if following.isdecimal() else "roles"
         if session.undecided:
-            texts = Texts(session.language)
             names = ", ".join(column["name"] for column in session.undecided)
-            session.message = (texts("questions left", names=names), "")
+            session.message = (f"Decide first on: {names}.", "")
             return "roles"
         return self._begin("check", "risk")
 
@@ -282,9 +283,9 @@ class Page:
     def use_point(self, form: Form) -> str:
         """Set k and method of a point, or the job of a compared release."""
         session = self.session
-        place = form.get("compared", "")
-        if place.isdecimal() and int(place) < len(session.compared):
-            session.history.set(session.compared[int(place)]["job"])
+        places = {str(place): each for place, each in enumerate(session.compared)}
+        if form.get("compared") in places:
+            session.history.set(places[form["compared"]]["job"])
             return "protect"
         session.history.set(forms.apply_protection(session.job, form))
         return self._begin("mask", "protect")
@@ -312,6 +313,12 @@ def _read_form(body: bytes) -> Form:
     return dict(fields)
 
 
+def _read_number(request: Request, name: str) -> int:
+    """Return a number of the address, which counts from 1, as one from 0."""
+    written = request.query_params.get(name, "")
+    return max(int(written) - 1, 0) if written.isdecimal() and len(written) < 12 else 0
+
+
 def _go_to(step: str) -> RedirectResponse:
     return RedirectResponse(f"/{step}", 303)
 
@@ -335,15 +342,10 @@ def _write_command(names: dict[str, str]) -> str:
     return shlex.join([*words, "--private", names["keys"], "--report", names["report"]])
 
 
-def _allow_inline(page: str) -> str:
-    """Return the policy of a whole page: only its own style and script, by hash."""
-    policy = POLICY
-    for name in ("style", "script"):
-        texts = re.findall(rf"<{name}>(.*?)</{name}>", page, re.DOTALL)
-        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
-        allowed = " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
-        policy = policy.replace(f"{name}-src 'self'", f"{name}-src {allowed or NONE}")
-    return policy
+def _read_policy(page: str) -> str:
+    """Return the policy that a whole page states for its own style and script."""
+    stated = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    return POLICY if stated is None else f"{stated[1]}; frame-ancestors 'none'"
 
 
 def make_application(

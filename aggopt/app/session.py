@@ -11,7 +11,7 @@ from typing import Any
 
 from aggopt.app.process import ComputingProcess
 from aggopt.app.texts import FIRST
-from aggopt.core.start_folder import FileState, StartFolder
+from aggopt.core.start_folder import StartFolder, identify_file
 from aggopt.job.toml_text import parse_roles
 
 IDLE = 3600.0  # seconds without a request after which the page ends
@@ -95,7 +95,7 @@ class PageSession:
     results: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     compared: list[dict[str, Any]] = field(default_factory=list)
     message: tuple[str, str] = ("", "")
-    refused: str = ""
+    refused: list[str] = field(default_factory=list)
     pages: int = 0
     requested: float = field(init=False)
 
@@ -150,7 +150,7 @@ class PageSession:
             return False
         try:
             path = self.start.find_file(self.table["table"])
-            return FileState.of(path) != FileState(*self.table["state"])
+            return bool(identify_file(path) != self.table["state"])
         except (OSError, ValueError):
             return True
 
@@ -188,7 +188,7 @@ class PageSession:
             self.history = History()
             self.results.clear()
             self.compared.clear()
-            await self._set_job(result["job"], "")
+            await self._set_job(result["job"], [])
         return result is not None
 
     async def open_job(self, name: str) -> None:
@@ -196,9 +196,9 @@ class PageSession:
         folder = str(self.start.path)
         result = await self.process.run("read job", folder=folder, name=name)
         if result is not None:
-            await self._set_job(result["job"], result["code"])
+            await self._set_job(result["job"], result["refused"])
 
-    async def _set_job(self, text: str, refused: str) -> None:
+    async def _set_job(self, text: str, refused: list[str]) -> None:
         self.history.set(text)
         self.refused = refused
         await self.process.announce()

@@ -13,11 +13,12 @@ from typing import Any, Protocol
 from aggopt.app import forms
 from aggopt.app.refused_jobs import find_refusal
 from aggopt.app.session import PREVIEW
-from aggopt.core.start_folder import FileState, StartFolder, write_private
+from aggopt.core.start_folder import StartFolder, identify_file, write_private
 from aggopt.errors import JobError, TableError
 from aggopt.job.toml_text import place_files, shorten
 
 RUN = 20  # records in a row of a preview: members of a household stay together
+DRAWN = 12  # columns that a screen draws; the report has all
 SETS = 20  # combinations that the screen lists, the most revealing first
 
 
@@ -35,7 +36,7 @@ class LastRelease:
     """The release that was computed last, which is written without another run."""
 
     job: str
-    state: FileState
+    state: list[int]
     release: Any
     is_cut: bool  # its search was ended by a request
 
@@ -63,7 +64,7 @@ class Inputs:
     start: StartFolder
     private: Path
     table: Path
-    state: FileState
+    state: list[int]
     text: str
     job: Path
 
@@ -81,17 +82,15 @@ class Inputs:
             raise refusal
         text = place_files(job, lambda name: str(start.find_file(name)))
         path = write_private(Path(private) / "job.toml", text)
-        inputs = cls(
-            *(start, Path(private), start.find_file(table), FileState(*state)),
-            *(job, path),
-        )
+        file = start.find_file(table)
+        inputs = cls(start, Path(private), file, state, job, path)
         inputs.require_unchanged()
         return inputs
 
     def require_unchanged(self) -> None:
         """Refuse a table that is another file than the one that was opened."""
         try:
-            is_same = FileState.of(self.table) == self.state
+            is_same = identify_file(self.table) == self.state
         except OSError:
             is_same = False
         if not is_same:
@@ -136,30 +135,28 @@ def open_table(
     from aggopt.inspection.draft import propose_job
 
     path = StartFolder(Path(folder)).find_file(table)
-    state = FileState.of(path)
+    state = identify_file(path)
     worker.report_progress("read", 0.0)
     draft = propose_job(path, Path("job.toml"), separator, decimal, encoding)
-    questions = {obstacle.column: asdict(obstacle) for obstacle in draft.undecided}
-    nothing = {"problem": "", "fix": ""}
+    questions = {obstacle.column: obstacle for obstacle in draft.undecided}
+    general = questions.get(None)
     columns = [
         {
-            **column,
-            **questions.get(column["name"], nothing),
+            "name": name,
             "label": proposal.look.label,
             "holds": str(proposal.look),
+            "reason": proposal.reason,
+            "fix": questions[name].fix if name in questions else "",
         }
-        for column, proposal in zip(
-            draft.to_dict()["columns"], draft.proposed, strict=True
-        )
+        for name, proposal in ((p.look.name, p) for p in draft.proposed)
     ]
-    looked = draft.proposed[0].look.records if draft.proposed else 0
     return {
         "table": table,
-        "state": list(asdict(state).values()),
-        "records": int(draft.sample.split()[1]) if draft.sample else looked,
+        "state": state,
+        "records": draft.records,
         "sample": draft.sample,
         "columns": columns,
-        "general": questions.get(None),
+        "general": None if general is None else asdict(general),
         "job": shorten(draft.text),
     }
 
@@ -203,6 +200,8 @@ def preview_release(worker: TaskReporter, **inputs: Any) -> dict[str, Any]:
 
     read = Inputs.read(**inputs)
     job = Job.read(read.job)
+    unproven = job.partition.model_copy(update={"bound": "none"})  # a bound takes long
+    job = job.model_copy(update={"partition": unproven})
     worker.report_progress("read", 0.0)
     table = read_file(read.table, job.roles, job.input, job.attributes)
     runs = np.linspace(0, max(len(table) - RUN, 0), PREVIEW // RUN).astype(int)
@@ -228,9 +227,10 @@ def _describe_release(last: LastRelease, read: Inputs) -> dict[str, Any]:
     facts = collect_facts(release, title, private=True)
     write_private(read.private / "report.html", render_report(facts))
     loss = facts.information_loss
+    names = release.job.roles.quasi_identifier
     drawn = {
         name: _to_plain(draw_distribution(name, facts.original, facts.released))
-        for name in release.job.roles.quasi_identifier
+        for name in names[:DRAWN]
     }
     open_ends = [c.status.is_open or not c.status.usable for c in facts.groups.values()]
     return {
@@ -243,6 +243,7 @@ def _describe_release(last: LastRelease, read: Inputs) -> dict[str, Any]:
         "average_risk": release.audit.whole.average_risk,
         "is_cut": last.is_cut and any(open_ends),
         "drawn": drawn,
+        "undrawn": len(names) - len(drawn),
     }
 
 
@@ -353,8 +354,8 @@ def read_job(worker: TaskReporter, *, folder: str, name: str) -> dict[str, Any]:
             fix="name a job, NAME.toml, or a manifest, NAME.manifest.json.",
         ) from None
     refusal = find_refusal(text)
-    code = "" if refusal is None else f"{refusal.problem} {refusal.fix}"
-    return {"job": text, "code": code}
+    refused = [] if refusal is None else [refusal.problem, refusal.fix]
+    return {"job": text, "refused": refused}
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {

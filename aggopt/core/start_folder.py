@@ -13,20 +13,13 @@ LISTED = 200  # files that are listed
 INSIDE = "name a plain file in the folder where `aggopt app` was started, or below."
 
 
-@dataclass(frozen=True)
-class FileState:
-    """What shows that a file is another one, or was changed."""
+def identify_file(path: Path) -> list[int]:
+    """Return numbers that differ if a path has another file, or a changed one.
 
-    device: int
-    number: int
-    size: int
-    changed: int
-
-    @classmethod
-    def of(cls, path: Path) -> "FileState":
-        """Return the state of the file at a path, without following a link."""
-        status = os.lstat(path)
-        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    A link is not followed.
+    """
+    status = os.lstat(path)
+    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
 
 
 @dataclass(frozen=True)

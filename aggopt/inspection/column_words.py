@@ -110,7 +110,7 @@ QUANTITIES = _split_words(
 )
 CONFIDENTIAL = _split_words(  # illness, money, belief, crime, in four languages
     """
-    diagnosis diagnoses diag diagnose diagnosen diagnostic diagnostico illness
+    diagnosis diagnoses diag diagnose diagnosen diagnostic diagnostico ill illness
     illnesses krankheit krankheiten erkrankung erkrankungen maladie maladies enfermedad
     enfermedades disease diseases disorder dx symptom symptoms symptome sintoma icd icd9
     icd10 cim10 hiv aids vih sida cancer krebs tumor tumour diabetes diabetic

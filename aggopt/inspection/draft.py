@@ -342,6 +342,7 @@ class Draft:
     undecided: tuple[Obstacle, ...]
     proposed: tuple[Proposal, ...] = ()
     sample: str = ""  # which records were looked at; "" of all
+    records: int = 0  # of the table
 
     def to_dict(self) -> dict[str, Any]:
         """Return the proposals and the open decisions, ready for JSON."""
@@ -416,7 +417,7 @@ def propose_job(
     if not masked:
         open_points = (NOTHING_TO_MASK, *questions)
         text_of_all = render_text(open_points, REFUSED)
-        return Draft(text_of_all, open_points, proposed, sample.note)
+        return Draft(text_of_all, open_points, proposed, sample.note, sample.records)
     trial_policy = FILLED if any(look.missing for look in masked) else REFUSED
     parsed = tomllib.loads(render_text(questions, trial_policy))
     parsed["roles"]["drop"] += [str(obstacle.column) for obstacle in questions]
@@ -428,7 +429,8 @@ def propose_job(
     open_ = {obstacle.column for obstacle in obstacles}
     holed = [look for look in masked if look.missing and look.name not in open_]
     policy = propose_policy(path, table, drop_columns(table_job, open_), holed)
-    return Draft(render_text(obstacles, policy), obstacles, proposed, sample.note)
+    text = render_text(obstacles, policy)
+    return Draft(text, obstacles, proposed, sample.note, sample.records)
 
 
 def _sample_folder(path: Path) -> Sample:

@@ -392,7 +392,10 @@ def _propose_text(
 def _propose_confidential(
     look: ColumnProfile, words: Words, structure: Structure
 ) -> Proposal | None:
-    """Return a question of what persons and firms keep to themselves, by its name."""
+    """Return a question on what persons and firms keep to themselves."""
+    if look.ill:
+        says = "its entries are names of illnesses"
+        return _build_question(look, says, CONFIDENTIAL_OR_MASK)
     if not words.is_confidential or look.type in DATED:
         return None
     return _build_question(

@@ -1,11 +1,10 @@
 """The text of a job, changed key by key: all other keys stay, comments too."""
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from aggopt.errors import JobError
 
@@ -69,15 +68,15 @@ def replace_roles(text: str, roles: Mapping[str, str]) -> str:
     for name, role in roles.items():
         if role:
             lists.setdefault(role, []).append(name)
-    text = replace_keys(
-        text, ["roles"], {role: names or None for role, names in lists.items()}
-    )
     removed = {
         name: None
         for name, role in before.items()
         if role == QUASI_IDENTIFIER != roles.get(name)
     }
-    return replace_keys(text, ["attributes"], removed)
+    lists_or_none = {role: names or None for role, names in lists.items()}
+    return replace_sections(
+        text, [(["roles"], lists_or_none), (["attributes"], removed)]
+    )
 
 
 def replace_keys(text: str, path: Sequence[str], keys: Mapping[str, Any]) -> str:
@@ -89,44 +88,63 @@ def replace_keys(text: str, path: Sequence[str], keys: Mapping[str, Any]) -> str
     >>> replace_keys("", ["privacy"], {"k": 5})
     '[privacy]\nk = 5\n'
     """
-    try:
-        document: Any = tomlkit.parse(text)
-    except TOMLKitError:
-        parse_sections(text)
-        raise
-    parents = [document]
-    for name in path:
-        parents.append(parents[-1].get(name) or tomlkit.table())
-        if not isinstance(parents[-1], Mapping):
-            raise JobError(f"[{name}] of the job is no section.", fix="correct it.")
-    section = parents[-1]
-    before = dict(section)
-    for key, value in keys.items():
-        if value is None:
-            section.pop(key, None)
-        elif section.get(key) != value:
-            section[key] = value
-    if dict(section) == before:
+    return replace_sections(text, [(path, keys)])
+
+
+def replace_sections(
+    text: str, changes: Iterable[tuple[Sequence[str], Mapping[str, Any]]]
+) -> str:
+    """Return the job with keys of several sections replaced, as `replace_keys` does."""
+    sections = parse_sections(text)
+    needed = [change for change in changes if _changes(sections, *change)]
+    if not needed:
         return text
-    for parent, name, table in reversed(
-        list(zip(parents[:-1], path, parents[1:], strict=True))
-    ):
-        if not table:
-            parent.pop(name, None)
-        elif name not in parent:
-            parent[name] = table
+    document: Any = tomlkit.parse(text)
+    for path, keys in needed:
+        parents = [document]
+        for name in path:
+            parents.append(parents[-1].get(name) or tomlkit.table())
+        for key, value in keys.items():
+            if value is None:
+                parents[-1].pop(key, None)
+            elif parents[-1].get(key) != value:
+                parents[-1][key] = value
+        for parent, name, table in reversed(
+            list(zip(parents[:-1], path, parents[1:], strict=True))
+        ):
+            if not table:
+                parent.pop(name, None)
+            elif name not in parent:
+                parent[name] = table
     return tomlkit.dumps(document)
+
+
+def _changes(sections: Any, path: Sequence[str], keys: Mapping[str, Any]) -> bool:
+    """Whether keys of a section have other values than these."""
+    for name in path:
+        sections = sections.get(name, {})
+        if not isinstance(sections, Mapping):
+            raise JobError(f"[{name}] of the job is no section.", fix="correct it.")
+    return any(sections.get(key) != value for key, value in keys.items())
 
 
 def place_files(text: str, find_path: Callable[[str], str]) -> str:
     """Return the job with the path of each file of a tree, as a function finds it."""
     treated = get_table(parse_section(text, "privacy"), "confidential")
-    for path, section in (
-        (["attributes"], parse_section(text, "attributes")),
-        (["privacy", "confidential"], treated),
-    ):
-        for name in section:
-            tree = get_table(section, name).get("tree")
-            if isinstance(tree, str):
-                text = replace_keys(text, [*path, name], {"tree": find_path(tree)})
-    return text
+    sections = {
+        ("attributes",): parse_section(text, "attributes"),
+        ("privacy", "confidential"): treated,
+    }
+    trees = {
+        (*path, name): get_table(section, name).get("tree")
+        for path, section in sections.items()
+        for name in section
+    }
+    return replace_sections(
+        text,
+        [
+            (path, {"tree": find_path(tree)})
+            for path, tree in trees.items()
+            if isinstance(tree, str)
+        ],
+    )

@@ -3,6 +3,7 @@
 import re
 import tomllib
 
+import numpy as np
 import pandas as pd
 import psutil
 import pytest
@@ -33,7 +34,8 @@ def test_the_proposal_is_that_of_init_with_its_reasons(anew, tmp_path):
     page = anew.get("/roles")
     for proposal in draft.proposed:
         assert str(proposal.look) in page
-        assert proposal.reason.split(";")[0].replace("'", "&#39;") in page
+        reason = proposal.reason[1:].split(";")[0]  # it begins with a capital there
+        assert reason.replace("'", "&#39;") in page
     stated = tomllib.loads(draft.text)
     for section, keys in tomllib.loads(anew.job()).items():
         for key, value in keys.items():
@@ -193,6 +195,37 @@ def test_each_screen_of_a_release_names_what_remains_at_risk(protected):
         page = protected.get(f"/{screen}")
         assert "What remains at risk" in page
         assert all(risk in page for risk in risks)
+
+
+def test_a_german_page_has_no_english_sentence(protected):
+    protected.post("/protect", next="compare")
+    protected.post("/language", language="de")
+    for screen in ("table", "roles", "risk", "protect", "compare", "release"):
+        page = protected.get(f"/{screen}")
+        assert re.findall(r'<span lang="en">(.*?)</span>', page) == []
+    protected.post("/language", language="en")
+
+
+def test_a_page_of_many_columns_is_small_and_shows_each(page):
+    names = [f"x{number}" for number in range(120)]
+    entries = np.random.default_rng(0).integers(0, 40, (60, 120))
+    pd.DataFrame(entries, columns=names).to_csv(page.folder / "wide.csv", index=False)
+    page.open("wide.csv")
+    seen = []
+    for first in (1, 51, 101):
+        for screen in ("table", "roles"):
+            assert len(page.get(f"/{screen}?column={first}")) <= 150_000
+        seen += re.findall(
+            r'<tr id="column-(.*?)">', page.get(f"/roles?column={first}")
+        )
+        assert f'<th scope="col"><bdi>x{first - 1}<' in page.get(
+            f"/table?column={first}"
+        )
+    assert seen == names
+    chosen = {"role119": "confidential", "next": "101"}
+    following = page.post("/roles", **chosen, screen="roles")
+    assert '<tr id="column-x100">' in following
+    assert tomllib.loads(page.job())["roles"]["confidential"] == ["x119"]
 
 
 @pytest.mark.slow  # seconds: a server, or a process, starts

@@ -1,13 +1,14 @@
 """The catalogues of the page: each language has the same texts, and all are used."""
 
 import re
+import tomllib
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
 from aggopt.app.forms import KEPT, KINDS, POLICIES, ROLES
-from aggopt.app.texts import FIRST, LANGUAGES, read_catalogue
+from aggopt.app.texts import FIRST, LANGUAGES, Texts, read_catalogue
 
 STEPS = (  # of the tasks, as they report them
     "read",
@@ -36,13 +37,32 @@ def test_each_language_has_the_same_texts_and_values(language):
         assert fields(other[name]) == fields(text), name
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_translated_sentence_keeps_each_field_and_matches_itself(language):
+    path = PAGES / "texts" / "sentences" / f"{language}.toml"
+    for sentence, translation in tomllib.loads(path.read_text("utf-8")).items():
+        assert fields(translation) <= fields(sentence), sentence
+        lost = fields(sentence) - fields(translation)
+        assert lost <= {"section"}, sentence  # of a job file, which the page shows
+        values = {f: "7" if len(f) == 1 else "<b>" for f in fields(sentence)}
+        told = Texts(language).tell(sentence.format(**values))
+        assert "<b>" not in told
+        assert "lang=" not in told
+
+
+def test_a_sentence_that_is_not_known_is_marked_and_escaped():
+    assert Texts("de").tell("So <it> is.") == '<span lang="en">So &lt;it&gt; is.</span>'
+    assert Texts(FIRST).tell("so it is.", begins=True) == "So it is."
+
+
 def test_each_text_is_used_and_none_is_missing():
     sources = [*PAGES.glob("pages/*.html"), PAGES / "server.py"]
     text = "\n".join(path.read_text("utf-8") for path in sources)
     named = {*re.findall(r"""\b(?:t|texts)\(['"]([^'"]+)['"][,)]""", text)}
     named |= {"table", "roles", "risk", "protect", "compare", "release", "quit"}
     named |= {f"language {language}" for language in LANGUAGES}
-    named |= {f"role {role}" for role in ROLES} | {f"kind {kind}" for kind in KINDS}
+    named |= {f"role {role}" for role in ROLES}
+    named |= {f"kind {kind}" for kind in ("", *KINDS)}
     named |= {f"policy {policy}" for policy in POLICIES}
     named |= {f"keep {keep}" for keep in ("", *KEPT)} | {"ended", "k holds", "method "}
     named |= {"of records"}

@@ -497,6 +497,26 @@ def test_confidential_data_are_asked_for_and_not_masked(here, aggopt, name):  # 
     assert aggopt("mask", "people.csv", "new.toml", "--out", "m.csv")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "entries", "asks"),
+    [
+        ("v7", ["flu", "HIV", "none", "asthma"], True),
+        ("v7", ["I10.0", "E11.9", "F32.1", "C50.9"], True),
+        ("ill", ["0", "1", "2", "1"], True),
+        ("v7", ["influence", "hive", "none", "flute"], False),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_entries_that_are_illnesses_are_asked_for(
+    tmp_path, name, entries, asks, ending
+):
+    path = tmp_path / f"people.{ending}"
+    frame = numbers().assign(**{name: entries * 10})
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    draft = propose_job(path, tmp_path / "job.toml")
+    assert [each.column for each in draft.undecided] == [name] * asks
+
+
 @pytest.mark.parametrize("name", ["age_at_diagnosis", "zinc", "province", "height"])
 def test_other_columns_are_not_confidential_by_their_names(here, aggopt, name):  # noqa: F811
     frame = numbers().drop(columns="height").assign(**{name: [*range(20)] * 2})

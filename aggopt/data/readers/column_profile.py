@@ -13,6 +13,7 @@ from aggopt.core.types import F64, I64, Bool
 from aggopt.data.parsing.parse_text import parse_column, strip_blanks
 from aggopt.data.readers.codebook import read_codebook
 from aggopt.data.readers.csv_dialect import may_be_thousands
+from aggopt.data.readers.illness_names import has_illnesses
 from aggopt.encoding.date_format import find_formats
 from aggopt.encoding.encode_table import is_perhaps_codes
 from aggopt.encoding.iso_text import is_date_text
@@ -81,6 +82,8 @@ class ColumnProfile:
     alike
         The number of different names that differ from another one only in case, in
         blanks around them or in invisible characters.
+    ill
+        Whether its entries are names of illnesses.
     """
 
     name: str
@@ -99,6 +102,7 @@ class ColumnProfile:
     numbers: "NumberProfile | None" = field(default=None, repr=False)
     formats: tuple[str, ...] = ()
     alike: int = 0
+    ill: bool = False
 
     @property
     def different(self) -> int | None:
@@ -276,8 +280,13 @@ def _profile_text(name: str, text: pa.ChunkedArray, csv_format: Input) -> Column
         profile = ColumnProfile(
             name, kind, len(text), missing, counts, words, blank=blank
         )
-        alike = _count_alike_names(text)
-        return replace(profile, formats=formats, codes=are_codes(entries), alike=alike)
+        return replace(
+            profile,
+            formats=formats,
+            codes=are_codes(entries),
+            alike=_count_alike_names(text),
+            ill=has_illnesses(pc.unique(entries.drop_null())),
+        )
     thousands = csv_format.decimal == "," and may_be_thousands(text)
     return _profile_column(name, column, thousands=thousands)
 
@@ -327,6 +336,7 @@ def _profile_column(
         numbers=numbers,
         formats=formats,
         alike=_count_alike_names(column),
+        ill=says in (TEXT, CATEGORIES) and has_illnesses(_list_names(column)),
     )
 
 
@@ -338,6 +348,13 @@ def _count_alike_names(column: pa.ChunkedArray) -> int:
         return 0
     names = pc.unique(column.drop_null())
     return count_alike(names.to_pylist()) if len(names) <= MOST_NAMES else 0
+
+
+def _list_names(column: pa.ChunkedArray) -> pa.Array:
+    """Return the different entries of a column of text or categories."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return pc.unique(column.drop_null())
 
 
 def _find_blank(column: pa.ChunkedArray) -> Bool | None:
