@@ -85,6 +85,15 @@ SameOrder = Annotated[
         help="Say that both tables have their records in the same order.",
     ),
 ]
+Control = Annotated[
+    str,
+    typer.Option(
+        metavar="CONTROL",
+        help="Measure singling out, linkability and inference, with this control: the "
+        "file of persons outside the release, or a share such as 0.1 of TABLE that a "
+        "second masking leaves out.",
+    ),
+]
 TableOrCode = Annotated[
     Path,
     typer.Argument(

@@ -1,6 +1,7 @@
 """The commands that look at releases that are written, and write nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 from aggopt.command import console, show
 from aggopt.command.arguments import (
     AsJson,
+    Control,
     JobBehind,
     JobFile,
     MaskedOrParts,
@@ -29,8 +31,9 @@ from aggopt.errors import JobError
 if TYPE_CHECKING:
     from aggopt.job import Job
     from aggopt.measure import Assessment
+    from aggopt.measure.criteria import Criteria
     from aggopt.pipeline.review.original_risk import KeyTable, OriginalRisk
-    from aggopt.pipeline.review.review_release import Review
+    from aggopt.pipeline.review.review_release import ReleaseSource, Review
     from aggopt.release.audit.counts import Count
 if TYPE_CHECKING:
     from aggopt.measure.utility import Utility
@@ -138,6 +141,7 @@ def run_risk(
     unit: Unit = "",
     target: Target = "",
     suda: Suda = None,
+    control: Control = "",
     same_order: SameOrder = False,
     private: PrivateFolder = None,
     as_json: AsJson = False,
@@ -165,15 +169,32 @@ def run_risk(
     loaded_job = load_job(read_job_of_release(path), trust)
     loaded_job = _replace_risk_keys(loaded_job, weight, unit, target, suda)
     if job is None:
-        _require_release(target=target, same_order=same_order, private=private)
+        _require_release(
+            target=target, control=control, same_order=same_order, private=private
+        )
         risks = measure_original_risk(read_original(table, loaded_job), loaded_job)
         _print_result(risks, assessments.print_original_risk, as_json=as_json)
         return
     both = find_release(table, masked, same_order=same_order, private=private)
     reviewed = assess_source(both, loaded_job)
+    if control:
+        found = measure_with_control(table, both, loaded_job, control)
+        reviewed = replace(reviewed, criteria=found)
     _print_result(
         reviewed, assessments.print_risk, as_json=as_json, holds=reviewed.holds
     )
+
+
+def measure_with_control(
+    table: Path, source: "ReleaseSource", job: "Job", control: str
+) -> "Criteria":
+    """Return the three criteria of a written release, with a control."""
+    from aggopt.pipeline.review import criteria
+
+    outside = criteria.read_control(control)
+    if isinstance(outside, float):
+        return criteria.measure_on_second_masking(table, job, outside)
+    return criteria.measure_on_file(source, job, outside)
 
 
 def _replace_risk_keys(
@@ -340,6 +361,8 @@ def print_risk(review: "Review") -> None:
     _print_rows("Risk of re-identification", both, list_risks_of_both(totals))
     rows = list_release_risks(review.measures, totals)
     _print_rows("Risk of the release", ("figure", "found", "compared with"), rows)
+    if review.criteria is not None:
+        show.print_criteria(review.criteria)
     if review.audit.unchanged:
         sentence = review.audit.unchanged.describe(review.audit.records)
         print_line(sentence or "No record is published unchanged.")

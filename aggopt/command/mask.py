@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ import typer
 from aggopt.command import console, show
 from aggopt.command.arguments import (
     AsJson,
+    Control,
     JobFile,
     Overwrite,
     PrivateFolder,
@@ -24,8 +26,11 @@ from aggopt.command.report import Report
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
+    from aggopt.data.table import Table as DataTable
     from aggopt.engine.folder_release import FolderRelease
     from aggopt.job import Job
+    from aggopt.pipeline.prepare.inputs import Progress
+    from aggopt.release.release import Release
 
 PARTS = (
     "add --engine local, which masks folders and patterns of .parquet files; `aggopt "
@@ -70,6 +75,7 @@ def run_mask(
     trust: Trust,
     private: PrivateFolder = None,
     report: Report = None,
+    control: Control = "",
     overwrite: Overwrite = False,
     as_json: AsJson = False,
     engine: EngineName = None,
@@ -83,8 +89,9 @@ def run_mask(
     Publish OUT alone.  aggopt writes two more files next to it, or into --private DIR,
     which are for you alone: NAME.manifest.json records how the release was made, and
     NAME.private.csv links each record to its group.  --report HTML writes a page about
-    the release, which you may publish.  With --engine, TABLE is a folder of Parquet
-    files, or a pattern like "in/*.parquet"; OUT is a new folder, which you may
+    the release, which you may publish.  --control adds singling out, linkability and
+    inference to the manifest and to that page.  With --engine, TABLE is a folder of
+    Parquet files, or a pattern like "in/*.parquet"; OUT is a new folder, which you may
     publish, and the folder OUT.private is for you alone.
     """
     from aggopt.engine.mask import replace_engine_keys
@@ -101,7 +108,7 @@ def run_mask(
     }
     loaded_job = replace_engine_keys(job, **engine_options, resume=resume)
     if loaded_job.engine.name != "memory":
-        require_fresh(overwrite, private, report)
+        require_fresh(overwrite, private, report, control)
         mask_folder(table, loaded_job, out, trust, as_json=as_json)
         return
     require_one_file(table, PARTS)
@@ -111,7 +118,10 @@ def run_mask(
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
     require_unchanged_types(out, table, loaded_job.roles.as_they_are, loaded_job.input)
     with console.track_progress(quiet=as_json) as on_progress:
+        outside = _read_control(control, loaded_job, trust)
         release = mask_table(table, loaded_job, progress=on_progress, trust=trust)
+        if outside is not None:
+            release = _add_criteria(release, table, outside, on_progress)
         files = console.publish_files(
             release.staged(out, overwrite=overwrite, private=private, report=report)
         )
@@ -150,7 +160,41 @@ def run_repeat(
     show.print_finished(release, files, as_json=as_json)
 
 
-def require_fresh(overwrite: bool, private: Path | None, report: Path | None) -> None:
+def _read_control(
+    control: str, job: "Job", trust: list[Path]
+) -> "float | DataTable | None":
+    """Return the share of a control, or the table of its file; None without one."""
+    from aggopt.pipeline.prepare.inputs import load_job
+    from aggopt.pipeline.review import criteria
+
+    if not control:
+        return None
+    outside = criteria.read_control(control)
+    if isinstance(outside, float):
+        return outside
+    return criteria.read_outside(outside, load_job(job, trust))
+
+
+def _add_criteria(
+    release: "Release",
+    table: Path,
+    control: "float | DataTable",
+    on_progress: "Progress",
+) -> "Release":
+    """Return the release with the three criteria, measured with a control."""
+    from aggopt.pipeline.review import criteria
+
+    if isinstance(control, float):
+        job = release.job
+        found = criteria.measure_on_second_masking(table, job, control, on_progress)
+    else:
+        found = criteria.measure_on_table(release, control)
+    return replace(release, criteria=found)
+
+
+def require_fresh(
+    overwrite: bool, private: Path | None, report: Path | None, control: str = ""
+) -> None:
     """Refuse options that are for the files of a table in memory.
 
     Raises
@@ -158,7 +202,12 @@ def require_fresh(overwrite: bool, private: Path | None, report: Path | None) ->
     JobError
         A folder is never overwritten, and its key is in the folder next to it.
     """
-    options = {"--overwrite": overwrite, "--private": private, "--report": report}
+    options = {
+        "--overwrite": overwrite,
+        "--private": private,
+        "--report": report,
+        "--control": control,
+    }
     for option, value in options.items():
         if value:
             raise JobError(

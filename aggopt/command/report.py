@@ -1,13 +1,20 @@
 """The command that writes the report of a release."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aggopt.command import console
-from aggopt.command.arguments import AsJson, JobBehind, Overwrite, TableOrParts, Trust
+from aggopt.command.arguments import (
+    AsJson,
+    Control,
+    JobBehind,
+    Overwrite,
+    TableOrParts,
+    Trust,
+)
 from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
@@ -52,6 +59,7 @@ def run_report(
     job: JobBehind = None,
     private: ForTheOffice = False,
     manifests: Manifests = None,
+    control: Control = "",
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -89,9 +97,30 @@ def run_report(
         else:
             where = {"folder": manifests, "job_file": job, "original": table}
             facts = read_report_data(masked, private=private, **where)
+        if control:
+            facts = _add_criteria(facts, table, masked, job, manifests, control)
         with interrupts.announce_result(f"{out.name} is written"):
             write_page(facts, out, overwrite=overwrite)
     _print_report(out, facts, as_json=as_json)
+
+
+def _add_criteria(
+    facts: "Facts",
+    table: Path,
+    masked: Path,
+    job: Path,
+    manifests: Path | None,
+    control: str,
+) -> "Facts":
+    """Return the facts with the three criteria, measured with a control."""
+    from aggopt.command.assessments import measure_with_control
+    from aggopt.engine.folder_review import find_release
+    from aggopt.job.release_job import read_job_of_release
+
+    loaded_job = read_job_of_release(job).load_code()
+    both = find_release(table, masked, same_order=False, private=manifests)
+    criteria = measure_with_control(table, both, loaded_job, control)
+    return replace(facts, criteria=criteria)
 
 
 def _require_order(table: Path, masked: Path, manifests: Path | None) -> None:

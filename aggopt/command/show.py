@@ -6,10 +6,11 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from aggopt.command import console
-from aggopt.command.console import print_command, print_line
+from aggopt.command.console import print_command, print_line, print_table
 from aggopt.command.show_release import (
     format_certificates,
     format_folder_release,
+    format_percent,
     format_release,
     list_amber_advice,
 )
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from aggopt.engine.folder_release import FolderRelease
     from aggopt.inspection.draft import Draft
     from aggopt.measure import Assessment
+    from aggopt.measure.criteria import Criteria
     from aggopt.pipeline.review.review_release import Review
     from aggopt.release.audit.audit import Audit
     from aggopt.release.files.output_paths import ReleaseFiles
@@ -58,6 +60,29 @@ def print_finished(written: "Release", files: "ReleaseFiles", *, as_json: bool) 
 def print_release(release: "Release", files: "ReleaseFiles") -> None:
     """Print the verdict, the risk, the loss and the certificates of a release."""
     _print_styled(format_release(release, files, console.get_line_width()))
+    if release.criteria is not None:
+        print_criteria(release.criteria)
+
+
+def print_criteria(criteria: "Criteria") -> None:
+    """Print the attacks of the three criteria, with chance, control and excess."""
+    rows = [
+        (
+            attack.name,
+            *map(format_percent, (attack.rate, attack.chance, attack.control)),
+            f"{format_percent(attack.excess)} "
+            f"({' to '.join(map(format_percent, attack.excess_interval))})",
+            "HELPS" if attack.helps else "no help shown",
+        )
+        for attack in criteria.attacks
+    ]
+    title = (
+        f"Singling out, linkability, inference: control of {criteria.control} records"
+        f"{', left out of a second masking' if criteria.is_second_masking else ''}; "
+        f"all intervals together: {100 * criteria.level:g} %"
+    )
+    heading = ("attack", "reaches", "chance", "control", "excess", "the release")
+    print_table(heading, rows, title=title, right=range(1, len(heading)))
 
 
 def print_folder_release(release: "FolderRelease") -> None:

@@ -66,8 +66,8 @@ def format_folder_release(
     others = [note for note in release.notes if note not in audit.disclosures]
     lost = {n: percent / 100 for n, percent in release.measures.items() if n in LOSSES}
     loss = _format_losses(lost[LOSSES[0]], *(lost.get(name) for name in LOSSES[1:]))
-    highest = _format_percent(release.measures["highest risk"])
-    average = _format_percent(release.measures["average risk"])
+    highest = format_percent(release.measures["highest risk"])
+    average = format_percent(release.measures["average risk"])
     return [
         *format_verdict(audit),
         f"Risk: {highest} for the record most at risk, {average} on average (1 / "
@@ -114,17 +114,17 @@ def format_figures(assessment: "Assessment | None") -> list[str]:
     if assessment is None:
         return []
     risk = (
-        f"Risk: {_format_percent(assessment.linkage)} of records linked one to one "
-        f"(at most {_format_percent(assessment.linkage_limit)}), "
-        f"{_format_percent(assessment.dld)} to the nearest (DLD); "
+        f"Risk: {format_percent(assessment.linkage)} of records linked one to one "
+        f"(at most {format_percent(assessment.linkage_limit)}), "
+        f"{format_percent(assessment.dld)} to the nearest (DLD); "
         f"{', '.join(_format_disclosed_values(assessment))}."
     )
     user_measures = [f"{name} {value:.6g}" for name, value in assessment.own]
     by_kind = means_by_kind(assessment.to_dict(), "il")
     loss = [
         f"{_format_losses(assessment.il, *by_kind)} (IL)",
-        f"PIL {_format_percent(assessment.pil)}",
-        f"risk and loss together SI {_format_percent(assessment.si)}",
+        f"PIL {format_percent(assessment.pil)}",
+        f"risk and loss together SI {format_percent(assessment.si)}",
         *user_measures,
     ]
     return [risk, f"Loss: {', '.join(loss)}."]
@@ -133,8 +133,8 @@ def format_figures(assessment: "Assessment | None") -> list[str]:
 def _format_disclosed_values(assessment: "Assessment") -> Iterator[str]:
     """Yield SDID of numbers, and of categories, if they vary, each with its chance."""
     for what, (success, chance) in list_sdid_by_kind(assessment):
-        by_chance = f"{_format_percent(chance)} by chance"
-        yield f"{_format_percent(success)} of {what} (SDID; {by_chance})"
+        by_chance = f"{format_percent(chance)} by chance"
+        yield f"{format_percent(success)} of {what} (SDID; {by_chance})"
 
 
 def list_sdid_by_kind(
@@ -159,14 +159,15 @@ def _format_losses(
 ) -> str:
     """Return the loss: of numbers and of categories separately, if both vary."""
     if numbers is None or categories is None:
-        return f"{_format_percent(of_all)} of the sum of squares"
+        return f"{format_percent(of_all)} of the sum of squares"
     return (
-        f"{_format_percent(numbers)} of the sum of squares of numbers, "
-        f"{_format_percent(categories)} of that of categories"
+        f"{format_percent(numbers)} of the sum of squares of numbers, "
+        f"{format_percent(categories)} of that of categories"
     )
 
 
-def _format_percent(share: float) -> str:
+def format_percent(share: float) -> str:
+    """Return a share in percent with two decimals."""
     return f"{100 * share:.2f} %"
 
 

@@ -32,6 +32,7 @@ from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.job import Job
 from aggopt.measure import Assessment
+from aggopt.measure.criteria import Criteria
 from aggopt.measure.safe_figures import compute_correlations
 from aggopt.partition.shared.result import Block, combine_labels
 from aggopt.release.audit.audit import Audit, recount_file
@@ -284,6 +285,8 @@ class Release(EqualByField):
     wave
         Comparison with an earlier release whose groups this one keeps; None if the job
         does not identify persons across waves.
+    criteria
+        Singling out, linkability and inference, measured with a control; None without.
     """
 
     masked: Table
@@ -304,6 +307,7 @@ class Release(EqualByField):
     urgent: int = 0
     trivial: int = 0
     wave: WaveChanges | None = None
+    criteria: Criteria | None = None
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""
@@ -371,7 +375,7 @@ class Release(EqualByField):
 
     def manifest(self) -> dict[str, Any]:
         """Return the record of the making of the release, for its owner."""
-        more = {} if self.risks is None else {"risk": self.risks.totals}
+        more: dict[str, Any] = {} if self.risks is None else {"risk": self.risks.totals}
         stated = make_manifest(
             self.job,
             self.source,
@@ -384,6 +388,8 @@ class Release(EqualByField):
             self.strata,
         )
         of_wave = {} if self.wave is None else {"wave": self.wave.to_dict()}
+        if self.criteria is not None:
+            more["criteria"] = self.criteria.to_dict()
         return stated | more | of_wave
 
     def write(

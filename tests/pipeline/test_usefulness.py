@@ -13,9 +13,9 @@ from aggopt.data.table import Table
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.measure import utility
 from aggopt.pipeline.review.utility import (
-    _convert_column,
-    _format_entries,
+    format_entries,
     measure_utility,
+    read_analysis_column,
 )
 
 EXTRA = "needs the extra stats: pip install '.[stats]'"
@@ -50,10 +50,10 @@ def test_what_is_no_number_everywhere_is_text() -> None:
     roles = {"quasi-identifier": ["a"], "other": ["day", "b"]}
     job = aggopt.Job(roles=roles, privacy={"k": 3})
     table = Table.of(frame, job.roles)
-    one, none, three = _convert_column(table, "day", job).tolist()
+    one, none, three = read_analysis_column(table, "day", job).tolist()
     assert (type(one), none, type(three)) == (str, None, str)
-    assert _convert_column(table, "b", job).dtype == np.float64
-    assert _format_entries([None, 1, "a"]).tolist() == [None, "1", "a"]
+    assert read_analysis_column(table, "b", job).dtype == np.float64
+    assert format_entries([None, 1, "a"]).tolist() == [None, "1", "a"]
 
 
 def test_dates_have_no_totals_and_durations_have(tmp_path) -> None:

@@ -1,6 +1,6 @@
 """All three criteria of one release."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,11 +27,14 @@ class Criteria:
         1 - (1 - level) / attacks (Bonferroni).
     control
         Number of records of the control.
+    is_second_masking
+        Whether the figures are those of a second masking, without the control.
     """
 
     attacks: tuple[AttackResult, ...]
     level: float
     control: int
+    is_second_masking: bool = False
 
     @property
     def helps(self) -> bool:
@@ -43,9 +46,35 @@ class Criteria:
         return {
             "level": self.level,
             "control_records": self.control,
+            "second_masking": self.is_second_masking,
             "helps": self.helps,
             "attacks": [attack.to_dict() for attack in self.attacks],
         }
+
+    @classmethod
+    def from_dict(cls, entries: Mapping[str, Any]) -> "Criteria":
+        """Return the criteria of the entries that `to_dict` returned.
+
+        Raises
+        ------
+        JobError
+            Entries are missing, or are no figures of attacks.
+        """
+        try:
+            attacks = tuple(map(AttackResult.from_dict, entries["attacks"]))
+            level = check_level(entries["level"])
+            control = entries["control_records"]
+            again = entries["second_masking"]
+            is_valid = bool(attacks) and type(control) is int and control > 0
+            is_valid &= type(again) is bool
+        except (AttributeError, KeyError, TypeError, ValueError):
+            is_valid = False
+        if not is_valid:
+            raise JobError(
+                "These entries are not those of the three criteria.",
+                fix="pass the result of to_dict.",
+            )
+        return cls(attacks, level, control, again)
 
     def __str__(self) -> str:
         """Return a table in plain text."""

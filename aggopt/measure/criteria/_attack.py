@@ -1,13 +1,16 @@
 """Result of an attack: its rate, that of chance and that of a control."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from math import sqrt
 from numbers import Real
 from statistics import NormalDist
 from typing import Any
 
+from aggopt.core.validation import is_number
 from aggopt.errors import JobError
 
+CRITERIA = ("singling out", "linkability", "inference")
 Interval = tuple[float, float]
 LEVEL = 0.99
 """Confidence level by default: of 200 harmless releases one seems to help."""
@@ -89,6 +92,26 @@ class AttackResult:
         """Share of attacks on the control that fail; 1 if none does."""
         return 1 - self.control if self.control < 1 else 1.0
 
+    @classmethod
+    def from_dict(cls, entries: Mapping[str, Any]) -> "AttackResult":
+        """Return the attack of the entries that `to_dict` returned.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            Entries are missing, or are no figures of an attack.
+        """
+        attack = cls(**{each.name: entries[each.name] for each in fields(cls)})
+        shares = attack.rate, attack.chance, attack.control, attack.control_limit
+        counts = attack.attacks, attack.control_attacks
+        are_texts = isinstance(attack.by, str) and attack.criterion in CRITERIA
+        if not (are_texts and all(map(is_number, (*shares, *counts)))):
+            raise ValueError
+        if not all(0 <= share <= 1 for share in shares) or min(counts) <= 0:
+            raise ValueError
+        check_level(attack.level)
+        return attack
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         return {
@@ -100,6 +123,7 @@ class AttackResult:
             "rate_interval": list(self.rate_interval),
             "chance": self.chance,
             "control": self.control,
+            "control_limit": self.control_limit,
             "control_interval": list(self.control_interval),
             "excess": self.excess,
             "excess_interval": list(self.excess_interval),

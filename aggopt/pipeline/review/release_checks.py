@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.core.plural import plural
 from aggopt.core.regular_files import require_regular
 from aggopt.errors import JobError, TableError
 from aggopt.job import Job
@@ -15,6 +16,8 @@ from aggopt.pipeline.review.private_key import read_record_order
 from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import compute_sha256
 from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
+
+FEWEST = 10  # records of a control
 
 
 def require_original_first(original: Path, released: Path) -> None:
@@ -128,6 +131,23 @@ def require_manifest(files: ReleaseFiles) -> None:
         raise TableError(
             f"{files.table.name} is not the file that {files.manifest.name} describes.",
             fix="bring together the files of one and the same run.",
+        )
+
+
+def require_control(records: int) -> None:
+    """Refuse a control of few records, which shows nothing and would be published.
+
+    Raises
+    ------
+    JobError
+        It has fewer than ten.
+    """
+    if records < FEWEST:
+        raise JobError(
+            f"The control has {plural(records, 'record')}, and fewer than {FEWEST} "
+            "show nothing.",
+            fix="write a larger share, such as --control 0.1, or the file of more "
+            "persons.",
         )
 
 

@@ -19,6 +19,7 @@ from aggopt.data.table import Table
 from aggopt.errors import TableError
 from aggopt.job import AttributeSection, Input, Job, Roles
 from aggopt.measure import Assessment
+from aggopt.measure.criteria import Criteria
 from aggopt.pipeline.finish.evaluate import (
     compare_originals,
     find_complete,
@@ -104,6 +105,7 @@ class Review:
     unmeasured: str | None = None  # the reason why no measures exist, if any
     risks: RiskMeasures | None = None  # requested by [risk]
     loss: str | None = None  # why it is not what largest_loss allows
+    criteria: Criteria | None = None  # measured with a control
 
     @property
     def holds(self) -> bool:
@@ -139,6 +141,7 @@ class Review:
             "warning": self.warning,
             **({} if self.risks is None else {"risk": self.risks.totals}),
             **({} if self.loss is None else {"largest_loss": self.loss}),
+            **({} if self.criteria is None else {"criteria": self.criteria.to_dict()}),
         }
 
 

@@ -112,13 +112,13 @@ def _make_frame(table: Table, job: Job) -> Any:
         if name in table.numeric:
             columns[name] = table.numbers(name)
         else:
-            columns[name] = _format_entries(table.frame[name].to_list())
+            columns[name] = format_entries(table.frame[name].to_list())
     for name in job.roles.as_they_are:
-        columns[name] = _convert_column(table, name, job)
+        columns[name] = read_analysis_column(table, name, job)
     return pd.DataFrame(columns)
 
 
-def _convert_column(table: Table, name: str, job: Job) -> Any:
+def read_analysis_column(table: Table, name: str, job: Job) -> Any:
     """Return a column as numbers if it has no other value, else as text.
 
     Text it is, too, where two entries would be read as one number.
@@ -126,11 +126,11 @@ def _convert_column(table: Table, name: str, job: Job) -> Any:
     try:
         column = read_plain_column(table, name, job)
     except TableError:
-        return _format_entries(table.frame[name].to_list())
-    return _format_entries(column.tolist()) if column.dtype == object else column
+        return format_entries(table.frame[name].to_list())
+    return format_entries(column.tolist()) if column.dtype == object else column
 
 
-def _format_entries(entries: Sequence[Any]) -> Any:
+def format_entries(entries: Sequence[Any]) -> Any:
     """Return entries as text, None for missing ones."""
     result = np.empty(len(entries), dtype=object)
     result[:] = [None if entry is None else str(entry) for entry in entries]

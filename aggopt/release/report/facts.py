@@ -12,6 +12,7 @@ from aggopt.data.context.weights import read_sampling_weights
 from aggopt.data.parsing.entries import Values, make_entry_reader
 from aggopt.data.table import Table
 from aggopt.job import Job
+from aggopt.measure.criteria import Criteria
 from aggopt.measure.safe_figures import FEW
 from aggopt.measure.types import means_by_kind
 from aggopt.partition.registry import PARTITIONERS, Objective
@@ -150,6 +151,8 @@ class Facts:
         Facts for the office; None in a report for the public.
     unlinked
         Why no attack that links records was run, if another reason than the records.
+    criteria
+        Singling out, linkability and inference; None without a control.
     """
 
     title: str
@@ -171,6 +174,7 @@ class Facts:
     stated: tuple[Check, ...] = ()
     private: Private | None = None
     unlinked: str = ""
+    criteria: Criteria | None = None
     _results: dict[Callable[["Facts"], Any], Any] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -192,7 +196,14 @@ class Facts:
         """These facts, without originals and measures if the records are too few."""
         if not self.few:
             return self
-        return replace(self, original=None, measures=None, loss=None, unchanged=None)
+        return replace(
+            self,
+            original=None,
+            measures=None,
+            loss=None,
+            unchanged=None,
+            criteria=None,
+        )
 
     @property
     def information_loss(self) -> Loss | None:

@@ -12,6 +12,7 @@ from aggopt.core.validation import is_number
 from aggopt.data.table import Table
 from aggopt.errors import JobError
 from aggopt.job import Job
+from aggopt.measure.criteria import Criteria
 from aggopt.release.audit.audit import Audit
 from aggopt.release.manifest import find_entry, read_manifest_or_none
 from aggopt.release.report.facts import BY_JOB, Facts, Private
@@ -132,6 +133,16 @@ class Statement:
             raise self.error("measures")
         return measures
 
+    @property
+    def criteria(self) -> Criteria | None:
+        """Singling out, linkability and inference; None if they were not measured."""
+        if self.find("criteria") is None:
+            return None
+        try:
+            return Criteria.from_dict(self.entry("criteria", dict))
+        except JobError:
+            raise self.error("criteria") from None
+
 
 def make_facts(
     statement: Statement,
@@ -168,6 +179,7 @@ def make_facts(
         filled=statement.counts("audit", "missing", "imputed_in"),
         suppressed=statement.counts("audit", "missing", "suppressed_in"),
         rare=statement.counts("audit", "rare", inner_keys=("categories",)),
+        criteria=statement.criteria,
         **more,
     )
 

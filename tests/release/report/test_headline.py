@@ -11,6 +11,7 @@ from reading import Reader, table
 from tables import MDAV
 
 import aggopt
+from aggopt.measure.criteria import AttackResult, Criteria
 from aggopt.release.audit.originals import Unchanged
 from aggopt.release.report.page import format_share
 from aggopt.release.report.release_report import collect_facts, render_report
@@ -312,3 +313,17 @@ def test_a_report_of_written_files_knows_what_the_manifest_knows(tmp_path):
     facts = read_report_data(tmp_path / "masked.csv")
     assert facts.unchanged == release.audit.unchanged.records > 0
     assert facts.filled == {"income": 12}
+
+
+@pytest.mark.parametrize(
+    ("rate", "state"), [(0.1, "green"), (0.2, "amber"), (0.5, "red")]
+)
+def test_an_attack_that_the_release_helps_is_amber_up_to_one_in_k(rate, state):
+    attack = AttackResult("linkability", "", 1000, 1000, rate, 0.01, 0.1, 0.99)
+    page = page_of(masked(), criteria=Criteria((attack,), 0.99, 50))
+    section = page.split('<section id="criteria"')[1].split("</section>")[0]
+    assert re.findall('<p class="verdict (.+?)"', section) == [state] * (rate > 0.1)
+    seal = re.findall('<section id="promise" class="verdict (.+?)"', page)
+    assert seal == ["amber" if rate > 0.1 else "green"]
+    assert ("The release helps an intruder" in page) == (rate > 0.1)
+    assert f"{100 * rate:.0f} %" in section

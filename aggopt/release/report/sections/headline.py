@@ -13,6 +13,7 @@ from aggopt.privacy.dominance import Dominance
 from aggopt.privacy.requirement import Check
 from aggopt.release.audit.bounds import BoundsCheck
 from aggopt.release.audit.counts import combine_codes, encode_entries
+from aggopt.release.audit.result import AMBER, GREEN
 from aggopt.release.audit.risk_limits import LINKAGE, RiskLimit
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.page import format_share, format_upper_bound, round_share
@@ -67,11 +68,13 @@ def make_headline(facts: Facts) -> Headline:
     audit = facts.audit
     seal = facts.audit.seal
     attacks = facts.once(find_attacks)
+    helps = tuple(_describe_help(facts))
+    state = AMBER if helps and seal.state == GREEN else seal.state
     return Headline(
-        state=seal.state,
-        sign=SIGNS[seal.state],
+        state=state,
+        sign=SIGNS[state],
         heading=seal.heading,
-        risks=seal.risks,
+        risks=(*seal.risks, *helps),
         says=(*_describe_count(facts), seal.advice),
         checks=(*map(_describe, audit.checks), *map(_describe_stated, facts.stated)),
         cards=(
@@ -82,6 +85,17 @@ def make_headline(facts: Facts) -> Headline:
         ),
         sentences=tuple(_describe_release(facts)),
     )
+
+
+def _describe_help(facts: Facts) -> Iterator[str]:
+    """Yield a sentence on attacks that the release helps, if it helps any."""
+    attacks = facts.criteria.attacks if facts.criteria else ()
+    names = [attack.name for attack in attacks if attack.helps]
+    if names:
+        yield (
+            "The release helps an intruder more than chance does, and more than "
+            f"against persons outside it: {', '.join(names)}."
+        )
 
 
 def _describe(check: Check | BoundsCheck | RiskLimit) -> str:
