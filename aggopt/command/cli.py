@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from signal import Signals
 from typing import Annotated
@@ -41,6 +41,13 @@ from aggopt.command.interrupt import EXIT, NO_RELEASE, interrupts, monitor_signa
 from aggopt.command.log import log
 from aggopt.command.mask import EngineName, run_mask, run_repeat
 from aggopt.command.report import run_report
+from aggopt.command.standards import (
+    Standards,
+    judge_job_file,
+    print_judgements,
+    read_guidelines,
+    run_evidence,
+)
 from aggopt.core.error_explanation import explain_error
 from aggopt.core.plugins.loading import is_code_file
 from aggopt.errors import AggoptError, JobError
@@ -126,6 +133,7 @@ def init(
 def check(
     table: TableOrCode,
     trust: Trust,
+    standard: Standards,
     job: JobIfTable = None,
     as_json: AsJson = False,
     engine: EngineName = None,
@@ -138,35 +146,51 @@ def check(
     only categories, and it estimates the memory, the disk space and the processor time
     of a run.
 
+    With --standard it also prints what a guideline requires, what the job does about
+    it, and what a person must still decide.  The exit code is then 1 if mask would
+    begin, and the job misses a criterion that figures decide.
+
     `aggopt check FILE.py[:NAME]` checks your own code: whether its models,
     partitioners, measures, ... obey the laws of their kinds.  It runs the file.  The
     exit code is 0 if no law is broken, and 1 if one is.
     """
     if is_code_file(str(table)):
-        _check_code(str(table), job, as_json=as_json)
+        _check_code(str(table), job, as_json=as_json, standards=standard)
         return
     from aggopt.command.show_check import print_check
     from aggopt.inspection.check import check_table
     from aggopt.inspection.check_parts import check_folder, is_for_engine
 
     job_file = require_job(job)
+    guidelines = read_guidelines(standard)
     with console.track_progress(quiet=as_json):
         if is_for_engine(table, job_file, engine):
             result = check_folder(table, job_file, engine, trust)
         else:
             result = check_table(table, job_file, trust)
+    judgements = judge_job_file(job_file, guidelines, trust)
     if as_json:
-        console.print_json(result.to_dict())
+        judged = {"standards": [each.to_dict() for each in judgements]}
+        console.print_json({**result.to_dict(), **(judged if guidelines else {})})
     else:
         print_check(result)
-    if result.code:
-        raise typer.Exit(result.code)
+        print_judgements(judgements)
+    code = result.code or (NO if any(each.missed for each in judgements) else 0)
+    if code:
+        raise typer.Exit(code)
 
 
-def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
+def _check_code(
+    name: str, job: Path | None, *, as_json: bool, standards: Sequence[str]
+) -> None:
     from aggopt.command.check_code import check_code_file, print_laws
 
     require_no_job(job)
+    if standards:
+        raise JobError(
+            "--standard judges a job, and a file of code has none.",
+            fix="write aggopt check TABLE JOB --standard NAME.",
+        )
     with console.track_progress(quiet=as_json):
         result = check_code_file(name)
     if as_json:
@@ -195,6 +219,7 @@ app.command("risk")(run_risk)
 app.command("utility")(run_utility)
 app.command("compare")(run_compare)
 app.command("report")(run_report)
+app.command("evidence")(run_evidence)
 app.command("compare-solvers")(run_compare_solvers)
 app.command("sweep")(run_sweep)
 app.command("choose")(run_choose)

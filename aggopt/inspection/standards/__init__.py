@@ -1,0 +1,1 @@
+"""Guidelines on anonymisation as data, and the judgement of jobs and releases."""
