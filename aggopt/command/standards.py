@@ -1,6 +1,7 @@
 """Guidelines on the command line: lines of `aggopt check`, and `aggopt evidence`."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 from aggopt.command import console
 from aggopt.command.arguments import (
     AsJson,
+    Control,
     JobFile,
     MaskedOrParts,
     Overwrite,
@@ -17,6 +19,7 @@ from aggopt.command.arguments import (
     TableOrFolder,
     Trust,
 )
+from aggopt.command.assessments import measure_with_control
 from aggopt.command.causes import NO
 from aggopt.command.interrupt import interrupts
 from aggopt.errors import AggoptError, JobError
@@ -97,6 +100,7 @@ def run_evidence(
     standard: Standards,
     out: EvidenceFile,
     page: EvidencePage = None,
+    control: Control = "",
     same_order: SameOrder = False,
     private: PrivateFolder = None,
     overwrite: Overwrite = False,
@@ -131,6 +135,9 @@ def run_evidence(
     with console.track_progress(quiet=as_json):
         both = find_release(table, masked, same_order=same_order, private=private)
         review = assess_source(both, loaded_job)
+        if control:
+            found = measure_with_control(table, both, loaded_job, control)
+            review = replace(review, criteria=found)
         evidence = collect_evidence(masked.name, loaded_job, review, guidelines)
         with interrupts.announce_result(f"{out.name} is written"):
             write_evidence(evidence, out, page, overwrite=overwrite)

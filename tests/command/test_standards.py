@@ -81,7 +81,11 @@ def test_evidence_is_counted_on_the_released_file(table, aggopt):
     write_job(STRICT)
     assert aggopt("mask", "people.csv", "job.toml", "--out", "masked.csv")[0] == 0
     names = [word for name in list_standards() for word in ("--standard", name)]
-    code, out, _ = aggopt(*EVIDENCE, *names, "--page", "found.html")
+    people(seed=7).assign(illness=["flu", "cold"] * 20, note="x").to_csv(
+        "outside.csv", index=False
+    )
+    control = ("--control", "outside.csv", "--page", "found.html")
+    code, out, _ = aggopt(*EVIDENCE, *names, *control)
     assert code == 0
     released = pd.read_csv("masked.csv")
     sizes = released.groupby(["age", "income"]).size()
@@ -94,6 +98,8 @@ def test_evidence_is_counted_on_the_released_file(table, aggopt):
     assert values["highest_risk"] == pytest.approx(1 / sizes.min())
     assert values["group_size"] == sizes.min()
     assert values["unprotected_confidential"] == 0
+    assert values["attacks_that_help"] == 0
+    assert judged["figures"]["criteria"]["control_records"] == 40
     assert judged["figures"]["audit"]["smallest"] == sizes.min()
     for line in lines:
         assert line["requires"] in out

@@ -101,7 +101,7 @@ def render_evidence(evidence: ReleaseEvidence) -> str:
 def _make_table(judgement: Judgement) -> DataTable:
     """Return the criteria of a guideline as a table, one row each."""
     return DataTable(
-        f"{judgement.guideline.title}: {judgement.verdict}",
+        f"Criteria of {judgement.guideline.name}",
         ("requires", "state", "release", "a person must decide", "source"),
         [_make_row(line) for line in judgement.lines],
     )

@@ -125,6 +125,24 @@ def _guarantee_confidential(job: Job) -> Finding:
     )
 
 
+def _guarantee_attacks(_: Job) -> Finding:
+    return Finding(
+        None, "Attacks are measured on a release: aggopt evidence --control.", open=True
+    )
+
+
+def _count_attacks(_: Job, review: Review) -> Finding:
+    criteria = review.criteria
+    if criteria is None:
+        return Finding(None, "No control was named (--control).", open=True)
+    helping = sum(attack.helps for attack in criteria.attacks)
+    return Finding(
+        helping,
+        f"{helping} of {plural(len(criteria.attacks), 'attack')} reach more on the "
+        f"release than on {plural(criteria.control, 'person')} outside it.",
+    )
+
+
 def _get_rarest(review: Review) -> Count:
     """Return the count of the rarest combination, of linked units, too."""
     counts = [review.audit.whole]
@@ -218,6 +236,7 @@ FIGURES: Mapping[str, GuidelineFigure] = {
         _guarantee_identifiers, _count_identifiers
     ),
     "unique_with_other": GuidelineFigure(_guarantee_other, _count_other),
+    "attacks_that_help": GuidelineFigure(_guarantee_attacks, _count_attacks),
     "unprotected_confidential": GuidelineFigure(
         _guarantee_confidential, _count_confidential
     ),
