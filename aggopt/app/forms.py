@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from aggopt.errors import JobError
-from aggopt.job.toml_text import (
+from aggopt.core.job_text import (
     QUASI_IDENTIFIER,
     parse_roles,
     parse_section,
@@ -12,6 +11,7 @@ from aggopt.job.toml_text import (
     replace_roles,
     replace_sections,
 )
+from aggopt.errors import JobError
 
 Fields = Mapping[str, str]
 Parser = Callable[[str, str], Any]  # of a field's name and text

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from aggopt.core.job_text import get_table, parse_sections
 from aggopt.errors import JobError
-from aggopt.job.toml_text import get_table, parse_sections
 
 COMMAND = "use the command line: aggopt mask."
 

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,16 @@ from aggopt.app.guard import POLICY, Guard, Keys
 from aggopt.app.rows import COLUMNS, RowWindow
 from aggopt.app.session import PREVIEW, STEPS, WARNING, PageSession
 from aggopt.app.texts import LANGUAGES, Texts
+from aggopt.core.job_text import parse_roles, parse_section
 from aggopt.errors import AggoptError
-from aggopt.job.toml_text import parse_roles, parse_section
 
 HERE = Path(__file__).parent
 REPORT_STYLE = HERE.parent / "release" / "report" / "templates" / "style.css"
 BEAT = 2.0  # seconds between messages to a page if nothing changes
-SUFFIXES = (".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat", ".xpt")
+SUFFIXES = (  # of tables; `aggopt.data.formats` takes long to import
+    *(".csv", ".parquet", ".xlsx", ".sav", ".zsav", ".por", ".dta", ".xpt"),
+    *(".sas7bdat", ".rds"),
+)
 FORM = "application/x-www-form-urlencoded"
 FILES = {
     "app.css": (HERE / "static" / "app.css", "text/css"),
@@ -134,7 +137,7 @@ class Page:
         problem, fix = session.message
         session.message = ("", "")
         job = session.job
-        names = _name_files("" if session.table is None else session.table["table"])
+        names = _name_files(session.table or {"table": "", "released_as": ""})
         page = self._pages.get_template(f"{step}.html").render(
             t=Texts(session.language),
             languages=LANGUAGES,
@@ -323,14 +326,13 @@ def _go_to(step: str) -> RedirectResponse:
     return RedirectResponse(f"/{step}", 303)
 
 
-def _name_files(table: str) -> dict[str, str]:
+def _name_files(table: Mapping[str, Any]) -> dict[str, str]:
     """Return the proposed names of the files of a release, by purpose."""
-    path = Path(table)
-    stem = path.stem
+    stem = Path(table["table"]).stem
     return {
-        "table": table,
+        "table": table["table"],
         "saved": f"{stem}.job.toml",
-        "out": f"{stem}.masked{path.suffix}",
+        "out": f"{stem}.masked{table['released_as']}",
         "keys": f"{stem}.private",
         "report": f"{stem}.report.html",
     }

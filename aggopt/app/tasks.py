@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from aggopt.app import forms
 from aggopt.app.refused_jobs import find_refusal
 from aggopt.app.session import PREVIEW
+from aggopt.core.job_text import place_files, shorten
 from aggopt.core.start_folder import StartFolder, identify_file, write_private
 from aggopt.errors import JobError, TableError
-from aggopt.job.toml_text import place_files, shorten
 
 RUN = 20  # records in a row of a preview: members of a household stay together
 DRAWN = 12  # columns that a screen draws; the report has all
@@ -132,6 +132,7 @@ def open_table(
     encoding: str,
 ) -> dict[str, Any]:
     """Return the proposal for a table: its job, and each column with its reason."""
+    from aggopt.data.formats.registry import find_release_suffix
     from aggopt.inspection.draft import propose_job
 
     path = StartFolder(Path(folder)).find_file(table)
@@ -152,6 +153,7 @@ def open_table(
     ]
     return {
         "table": table,
+        "released_as": find_release_suffix(path),
         "state": state,
         "records": draft.records,
         "sample": draft.sample,

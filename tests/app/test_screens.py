@@ -11,6 +11,9 @@ from serving import HOSTILE, serve
 
 pytest.importorskip("starlette", reason="pip install 'aggopt[app]'")
 
+from aggopt.app.server import SUFFIXES
+from aggopt.data.formats.registry import list_suffixes
+
 
 @pytest.mark.smoke
 def test_open_questions_must_be_answered(anew):
@@ -247,6 +250,17 @@ def test_the_private_folder_may_be_the_start_folder_but_needs_a_short_name(prote
     assert (protected.folder / "beside.manifest.json").exists()
 
 
+def test_all_formats_are_listed_and_some_are_released_in_another(page):
+    assert {*SUFFIXES} == {*list_suffixes()}
+    stats = pytest.importorskip("pyreadstat", reason="pip install 'aggopt[stats]'")
+    numbers = np.random.default_rng(0).integers(0, 30, (60, 2))
+    table = pd.DataFrame(numbers, columns=["A", "B"])
+    stats.write_por(table, str(page.folder / "table.por"))
+    assert "<option>table.por" in page.get("/table")
+    page.open("table.por")
+    assert 'value="table.masked.sav"' in page.get("/release")
+
+
 def test_a_window_of_rows_is_never_the_table(anew):
     page = anew.get("/table?row=41")
     assert "Rows 41 to 60 of 80" in page
@@ -254,13 +268,15 @@ def test_a_window_of_rows_is_never_the_table(anew):
     assert "Rows 80 to 80 of 80" in anew.get("/table?row=999999")
 
 
-def test_a_changed_table_is_said(anew):
-    table = anew.folder / "people.csv"
+def test_a_changed_table_is_said(protected):
+    table = protected.folder / "people.csv"
     before = table.read_bytes()
     try:
         table.write_bytes(before + b"\n")
-        assert "changed since it was opened" in anew.get("/protect")
-        assert anew.run("/protect", k=4)["status"] == "failed"
+        assert "changed since it was opened" in protected.get("/protect")
+        activity = protected.run("/protect", k=4)
+        assert activity["status"] == "failed"
+        assert "was changed since it was opened" in activity["problem"]
     finally:
         table.write_bytes(before)
 

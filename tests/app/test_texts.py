@@ -7,7 +7,7 @@ from string import Formatter
 
 import pytest
 
-from aggopt.app.forms import KEPT, KINDS, POLICIES, ROLES
+from aggopt.app.forms import KEPT, KINDS, METHODS, POLICIES, REPAIRS, ROLES
 from aggopt.app.texts import FIRST, LANGUAGES, Texts, read_catalogue
 
 STEPS = (  # of the tasks, as they report them
@@ -64,6 +64,8 @@ def test_each_text_is_used_and_none_is_missing():
     named |= {f"role {role}" for role in ROLES}
     named |= {f"kind {kind}" for kind in ("", *KINDS)}
     named |= {f"policy {policy}" for policy in POLICIES}
+    named |= {f"method {method}" for method in METHODS}
+    named |= {f"repair {repair}" for repair in REPAIRS}
     named |= {f"keep {keep}" for keep in ("", *KEPT)} | {"ended", "k holds", "method "}
     named |= {"of records"}
     named |= {f"step {step}" for step in STEPS} | {"step done", "starting", "begins"}

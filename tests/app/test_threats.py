@@ -1,5 +1,7 @@
 """The threats to a page of this machine: a test for each row of docs/app.md."""
 
+import asyncio
+import json
 import os
 import signal
 import socket
@@ -136,11 +138,16 @@ def test_no_route_changes_anything_for_another_page(page, path):
 
 
 def test_reading_changes_nothing(page):
+    page.choose_roles({"illness": "other"})
+    page.choose_roles({"illness": "confidential"})  # two can be undone
     before = page.job(), page.activity()["number"]
     for path, method in ROUTES:
         if method == "GET" and path != "/events":
             page.send("GET", path)
     assert (page.job(), page.activity()["number"]) == before
+    page.post("/undo")
+    assert page.job() != before[0]
+    page.post("/undo")
 
 
 # 5 WebSocket
@@ -393,6 +400,15 @@ def test_a_killed_process_is_said_and_what_was_set_is_kept(protected):
     assert protected.run("/protect", k=4, method="mdav")["status"] == "done"
 
 
+def test_one_task_runs_at_a_time(protected):
+    many = " ".join(map(str, range(2, 40)))
+    protected.post("/compare", k=many, methods="mdav", screen="compare")
+    protected.post("/risk", screen="risk")  # it does not begin, now or later
+    assert protected.activity()["task"] == "choose"
+    protected.post("/cancel")
+    assert protected.wait("cancelled", "done")["task"] == "choose"
+
+
 # 13 a forgotten tab
 
 
@@ -411,12 +427,26 @@ def test_it_ends_after_an_hour_without_a_request(forked, tmp_path):
     assert "60 minutes" in ended.stdout.splitlines()[-1], ended.stderr
 
 
+def read_first_event(session):
+    """Return what a page shows first, by a loop in a thread of its own."""
+
+    async def read():
+        response = await Page(session, print).stream_events(None)
+        event = await anext(response.body_iterator)
+        return json.loads(event.removeprefix("data: "))
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, read()).result()
+
+
 def test_it_says_so_five_minutes_before(tmp_path):
     now = [0.0]
     session = PageSession.begin(tmp_path, lambda: now[0])
     now[0] = 3301.0
     assert session.seconds_left == 299.0
+    assert read_first_event(session)["ends"] == 5
     session.note_request()
     assert session.seconds_left == 3600.0
+    assert read_first_event(session)["ends"] is None
     session.end()
     assert not session.private.exists()
