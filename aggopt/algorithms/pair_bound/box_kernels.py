@@ -133,11 +133,11 @@ def _measure_gap(boxes: Boxes, a: int, b: int) -> float:
     """Return the squared distance of two boxes."""
     total = 0.0
     for t in range(boxes.low.shape[1]):
-        gap = max(
-            boxes.low[a, t] - boxes.high[b, t], boxes.low[b, t] - boxes.high[a, t]
-        )
-        gap = max(gap, 0.0)
-        total += gap * gap
+        above = boxes.low[a, t] - boxes.high[b, t]
+        below = boxes.low[b, t] - boxes.high[a, t]
+        gap = above if above > below else below
+        if gap > 0.0:
+            total += gap * gap
     return total
 
 
@@ -147,9 +147,11 @@ def _measure_distance(boxes: Boxes, i: int, node: int) -> float:
     total = 0.0
     for t in range(boxes.low.shape[1]):
         value = boxes.records[i, t]
-        gap = max(value - boxes.high[node, t], boxes.low[node, t] - value)
-        gap = max(gap, 0.0)
-        total += gap * gap
+        above = value - boxes.high[node, t]
+        below = boxes.low[node, t] - value
+        gap = above if above > below else below
+        if gap > 0.0:
+            total += gap * gap
     return total
 
 
@@ -172,7 +174,7 @@ def find_nearest(
     compared = 0
     for leaf in range(start, stop):
         first = leaf * LEAF
-        last = min(first + LEAF, n)
+        last = first + LEAF if first + LEAF < n else n
         own_node = boxes.node[leaf]
         reach = np.inf
         waiting[0] = 0
@@ -198,7 +200,8 @@ def find_nearest(
                             near[i - origin],
                             distances[i - origin],
                         )
-                    reach = max(reach, distances[i - origin, count - 1])
+                    worst = distances[i - origin, count - 1]
+                    reach = worst if worst > reach else reach
                 continue
             left = _measure_gap(boxes, own_node, child)
             right = _measure_gap(boxes, own_node, child + 1)
@@ -278,7 +281,7 @@ def find_pairs_in_range(
     compared = 0
     for leaf in range(start, stop):
         a = leaf * LEAF
-        b = min(a + LEAF, n)
+        b = a + LEAF if a + LEAF < n else n
         own_node = boxes.node[leaf]
         waiting[0] = 0
         size = 1
@@ -296,13 +299,14 @@ def find_pairs_in_range(
                 continue
             compared += 1
             c = boxes.begin[node] * LEAF
+            last = c + LEAF if c + LEAF < n else n
             for i in range(a, b):
                 reach = _reach(reaches, i, tops, node)
                 if _measure_distance(boxes, i, node) >= reach:
                     continue
                 _measure_block(boxes, i, boxes.begin[node], block)
-                for j in range(max(c, i + 1), min(c + LEAF, n)):
-                    if block[j - c] < _reach(reaches, i, reaches, j):
+                for j in range(c, last):
+                    if j > i and block[j - c] < _reach(reaches, i, reaches, j):
                         if total < len(first):
                             first[total] = i
                             second[total] = j

@@ -24,6 +24,7 @@ from aggopt.core.validation import Floats
 
 ROUNDING = 2.0**-52  # of one operation, and more
 MORE = 12  # operations of a reduced cost beyond its terms and its attributes
+MARGIN = 1e-9  # share of costs and multipliers, far more than rounding may add to it
 TINY = 2.0**-960  # more than squares lose that are too small for a float
 
 
@@ -95,7 +96,8 @@ def _add_pair(
     matrix: Matrix, i: int, j: int, reduced: float, sums: Sums, prices: Floats
 ) -> None:
     """Add a pair of negative reduced cost to the bound, and to both records' prices."""
-    term = reduced * min(matrix.high[i], matrix.high[j])
+    one, other = matrix.high[i], matrix.high[j]
+    term = reduced * (one if one < other else other)
     _add(sums, term)
     prices[i] += 0.5 * term
     prices[j] += 0.5 * term
@@ -118,6 +120,8 @@ class Charges(NamedTuple):
         Rows of promises that have each record as an apex.
     promises
         Multipliers of the rows of promises.
+    most : (n,)
+        What cuts take off a pair of each record, at most.
     """
 
     cut_start: I64
@@ -130,6 +134,7 @@ class Charges(NamedTuple):
     row_start: I64
     rows: I32
     promises: Floats
+    most: Floats
 
 
 @compiled
@@ -156,9 +161,16 @@ def add_unlisted(
         i = first[e]
         j = second[e]
         masses = matrix.masses
-        cost = measure(records, i, j) * unit * (masses[i] * masses[j])
-        taken, size, terms = _charge(records, masses, cuts, charges, i, j)
+        distance = measure(records, i, j)
+        cost = distance * unit * (masses[i] * masses[j])
         degrees = masses[j] * y[i] + masses[i] * y[j]
+        most = charges.most[i] + charges.most[j]
+        spare = cost - degrees - MARGIN * (cost + degrees + most)
+        taken, size, terms = _charge(
+            records, masses, cuts, charges, i, j, distance, most, spare
+        )
+        if terms == 0:
+            continue
         doubt = ROUNDING * (terms + attributes + MORE) * (cost + size + degrees) + TINY
         reduced = cost - taken - degrees - doubt
         if reduced < 0.0:
@@ -168,9 +180,20 @@ def add_unlisted(
 
 @inlined
 def _charge(
-    records: Floats, masses: Floats, cuts: Cuts, charges: Charges, i: int, j: int
+    records: Floats,
+    masses: Floats,
+    cuts: Cuts,
+    charges: Charges,
+    i: int,
+    j: int,
+    distance: float,
+    most: float,
+    spare: float,
 ) -> tuple[float, float, int]:
-    """Return what cuts take off a pair that is no cut's own, its size, and terms."""
+    """Return what cuts take off a pair that is no cut's own, its size, and terms.
+
+    No terms if they take less than `spare`.  They take `most` or less.
+    """
     taken = charges.counts[i] + charges.counts[j]
     given = 0.0
     terms = 4
@@ -180,9 +203,13 @@ def _charge(
         for e in range(charges.cut_start[end], charges.cut_start[end + 1]):
             c = charges.cut[e]
             side = FIRST if cuts.ends[c, 0] == end else SECOND
-            if represents(records, cuts, c, record) == side:
+            if represents(records, cuts, c, side, record, distance):
                 taken += charges.common[c]
                 terms += 1
+            else:
+                most -= charges.common[c]
+                if most < spare:
+                    return 0.0, 0.0, 0
         for e in range(charges.set_start[end], charges.set_start[end + 1]):
             u = charges.sets[e]
             at = find_sorted(
@@ -191,11 +218,15 @@ def _charge(
             if at < 0:
                 taken += masses[end] * charges.sizes[u]
                 terms += 1
+            else:
+                most -= masses[end] * charges.sizes[u]
         for e in range(charges.row_start[end], charges.row_start[end + 1]):
             f = charges.rows[e]
             part = charges.promises[f] * find_level(cuts, f, record)
-            taken += max(part, 0.0)
-            given += min(part, 0.0)
+            if part > 0.0:
+                taken += part
+            else:
+                given += part
             terms += 1
     return taken + given, taken - given, terms
 

@@ -25,7 +25,7 @@ from aggopt.algorithms.pair_bound.nearest import (
     search_nearest,
 )
 from aggopt.algorithms.pair_bound.requirements import PairRequirement
-from aggopt.core.types import I32, I64
+from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats, Labels
 
 # A multiplier of a degree is at most LIMIT times what the last of the list would allow
@@ -37,7 +37,13 @@ PROMISED_WEIGHTS = (0.05, 1e3)  # groups that satisfy a promise have far members
 CELLS = 4_000_000  # records times classes, for which a promise has rows
 CELL = 6.0  # entries that are visited in the time of a cell of a promise
 PAIR = 8.0  # the same of an unlisted pair and a row
+ENTRY = 30.0  # the same of listing an entry
+FOUND, UNLISTED = 10.0, 250.0  # the same of a pair in reach, and of one not listed
+SEPARATED = 15.0  # the same of two pairs that share a record, in all separations
+LISTED = 80.0  # the same of a pair when the lists change
+CACHED, FAR = 0.6, 50_000  # share of the time for few records, and n per share beyond
 ROUND = 5e5  # entries that are visited in the time which a round takes besides
+DISTANT = 0.3  # reduced cost of a pair that leaves the lists, by what is paid for it
 STILL = 1e-20  # square of a movement that is none
 FIRST_VIOLATION = 0.02  # of cuts that enter; halved when none is left
 SIZE_ROUNDING = 1e-12  # share that sums of weights may be off by
@@ -109,6 +115,8 @@ class PairProgram:
     work
         Entries and distances visited so far.  It grows alike under any load, so that
         results do not depend on the load.
+    share
+        Time of an entry: 1 if the records are many, and less if they stay in a cache.
     is_fixed
         Whether cuts of common neighbours, sets and rows of promises are given.
     """
@@ -131,6 +139,7 @@ class PairProgram:
         nearest = nearest or search_nearest(records, k, weights=weights)
         self.order, self.boxes = nearest.order, nearest.boxes
         self.work = nearest.work
+        self.share = min(1.0, CACHED + n / FAR)
         self.records = self.boxes.records
         self.masses = np.ones(n) if weights is None else weights[self.order]
         self.neighbour_bound = nearest.bound
@@ -205,8 +214,10 @@ class PairProgram:
     def build(self) -> None:
         """List the entries of all rows in the listed pairs."""
         self.pairs = rows.link_pairs(self.keys, self.n)
-        costs = np.empty(len(self.keys))
-        rows.measure_pairs(self.records, self.masses, self.pairs, self.unit, costs)
+        distances = np.empty(len(self.keys))
+        rows.measure_pairs(self.records, self.pairs, distances)
+        masses = self.masses[self.pairs.first] * self.masses[self.pairs.second]
+        costs = distances * self.unit * masses
         cuts = self.pool.cuts
         sides = self.pool.sides(self.k)
         row_start = np.zeros(len(sides) + 1, np.int64)
@@ -217,6 +228,7 @@ class PairProgram:
             self.records,
             self.masses,
             self.pairs,
+            distances,
             cuts,
             self.k,
             row_start,
@@ -241,7 +253,7 @@ class PairProgram:
             self.masses,
         )
         self.columns = steps.read_columns(self.matrix)
-        self.work += 10 * size
+        self.work += ENTRY * self.share * size
 
     def _count_entries(self, cuts: rows.Cuts) -> int:
         """Return at least the number of entries of all cuts."""
@@ -252,13 +264,14 @@ class PairProgram:
 
     @property
     def step_work(self) -> float:
-        """Entries that one step visits."""
+        """Work of one step, which visits all entries."""
         matrix = self.matrix
-        return len(matrix.first) * 2.0 + len(matrix.rows) * 2.0 + self.n
+        entries = len(matrix.first) * 2.0 + len(matrix.rows) * 2.0 + self.n
+        return self.share * entries
 
     def improve(self) -> None:
         """Take the steps of a round, restarting from averages that are better."""
-        self.work += ROUND
+        self.work += ROUND + 2 * self.step_work
         effort = self.effort
         row_scales = self.scales[self.pool.apexes]
         at = steps.Iterate(self.w, self.x, self.y, self.pool.multipliers)
@@ -305,7 +318,7 @@ class PairProgram:
     ) -> None:
         """Balance the lengths of both kinds of steps by how far both moved."""
         w, x, y, cuts = (values - old for values, old in zip(at, before, strict=True))
-        primal = float(w @ w + x @ x)
+        primal = float((w**2).sum() + (x**2).sum())
         dual = float(((y / self.scales) ** 2).sum() + ((cuts / row_scales) ** 2).sum())
         if primal > STILL and dual > STILL:
             omega = np.sqrt(self.omega * np.sqrt(dual / primal))
@@ -320,8 +333,9 @@ class PairProgram:
         certificate.add_listed(
             self.matrix, self.y, cut_multipliers, attributes, sums, prices
         )
+        self.taken = self.columns @ cut_multipliers
         charges = self._make_charges()
-        reaches = self._measure_reaches(charges)
+        reaches = self._measure_reaches(charges.most)
         tops = boxes.Reaches(*(boxes.find_tops(self.boxes, v) for v in reaches))
         terms = len(self.keys) + 2 * self.n + len(cut_multipliers)
         missing: list[I64] = []
@@ -345,6 +359,8 @@ class PairProgram:
                 sums,
                 prices,
             )
+            unlisted = np.count_nonzero(listed < 0)
+            self.work += FOUND * len(first) + UNLISTED * unlisted
             enters = reduced < 0
             terms += int(enters.sum())
             missing.append(self._make_keys(first[enters], second[enters]))
@@ -365,24 +381,12 @@ class PairProgram:
         sets = tuple(np.sort(members[u]) for u in live)
         return PairPrices(in_order, sets, self.k * self.scale * self.pool.sizes[live])
 
-    def _measure_reaches(self, charges: certificate.Charges) -> boxes.Reaches:
+    def _measure_reaches(self, most: Floats) -> boxes.Reaches:
         """Return how near a pair must be so that multipliers may exceed its cost."""
-        taken = []
-        for values, start, of in (
-            (charges.common, charges.cut_start, charges.cut),
-            (charges.sizes, charges.set_start, charges.sets),
-        ):
-            owner = np.repeat(np.arange(self.n), np.diff(start))
-            taken.append(np.bincount(owner, values[of], self.n))
-        cuts = self.pool.cuts
-        highest = np.zeros(len(cuts.apex))
-        if len(highest):
-            highest = np.maximum.reduceat(cuts.levels, cuts.level_start[:-1])
-        most = self.pool.promises * np.maximum(highest, 0.0)
-        taken[0] = taken[0] + np.bincount(cuts.apex, most, self.n)
-        shares = (taken[0] + charges.counts) / self.masses + taken[1]
         return boxes.Reaches(
-            self.y / self.masses / self.unit, shares / self.unit, 1.0 / self.masses
+            self.y / self.masses / self.unit,
+            most / self.masses / self.unit,
+            1.0 / self.masses,
         )
 
     def _make_charges(self) -> certificate.Charges:
@@ -396,6 +400,16 @@ class PairProgram:
         set_start, sets = _sort_by_record(cuts.member[is_live], of[is_live], self.n)
         counts = np.zeros(self.n)
         counts[cuts.counted] = self.pool.counts
+        highest = np.zeros(len(cuts.apex))
+        if len(highest):
+            highest = np.maximum.reduceat(cuts.levels, cuts.level_start[:-1])
+        of_rows = self.pool.promises * np.maximum(highest, 0.0)
+        most = counts + np.bincount(cuts.apex, of_rows, self.n)
+        most += np.bincount(ends, np.repeat(self.pool.common[live_cuts], 2), self.n)
+        live_members, live_sets = cuts.member[is_live], of[is_live]
+        most += self.masses * np.bincount(
+            live_members, self.pool.sizes[live_sets], self.n
+        )
         row_start, promised = _sort_by_record(
             cuts.apex, np.arange(len(cuts.apex)), self.n
         )
@@ -410,6 +424,7 @@ class PairProgram:
             row_start,
             promised,
             self.pool.promises,
+            most,
         )
 
     def _find_pairs(
@@ -441,7 +456,7 @@ class PairProgram:
             support, weights, self.x, self.least, triangles, counts, excess, self.k
         )
         degrees = np.diff(support.start).astype(np.float64)
-        self.work += float((degrees**2).sum() + 4 * degrees @ degrees)
+        self.work += SEPARATED * self.share * float((degrees**2).sum())
         added = self._add_triangles(triangles, counts)
         added += self._add_caps(support, weights)
         if not self.is_fixed:
@@ -589,13 +604,40 @@ class PairProgram:
         return len(new.apex)
 
     def list_missing(self) -> None:
-        """List the pairs that the certificate or new cuts lack."""
-        keys = _sort_keys(np.concatenate([self.keys, self.missing]))
+        """List the pairs that the certificate or new cuts lack, and no idle ones."""
+        self.work += LISTED * len(self.keys)
+        stays = ~self._find_idle()
+        old = self.keys[stays]
+        keys = _sort_keys(np.concatenate([old, self.missing]))
         w = np.zeros(len(keys))
-        w[np.searchsorted(keys, self.keys)] = self.w
+        w[np.searchsorted(keys, old)] = self.w[stays]
         self.keys = keys
         self.w = w
         self.build()
+
+    def _find_idle(self) -> Bool:
+        """Return which pairs cost far more than multipliers pay, and are in no cut.
+
+        The certificate lists a pair again if its reduced cost falls below 0.
+        """
+        if self.is_fixed or self.promises:
+            return np.zeros(len(self.keys), np.bool_)
+        matrix = self.matrix
+        degrees, reduced = steps.reduce_costs(matrix, self.taken, self.y)
+        is_idle = np.asarray((self.w == 0) & (reduced > DISTANT * degrees))
+        cuts = self.pool.cuts
+        apex, one, other = cuts.triangles.T
+        for first, second in (
+            (apex, one),
+            (apex, other),
+            (one, other),
+            cuts.ends.T,
+            cuts.caps.T,
+        ):
+            number = np.empty(len(first), np.int32)
+            rows.mark_listed(self.pairs, first, second, number)
+            is_idle[number[number >= 0]] = False
+        return is_idle
 
 
 def _sort_keys(keys: I64) -> I64:

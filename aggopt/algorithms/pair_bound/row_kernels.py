@@ -141,25 +141,41 @@ def mark_listed(pairs: PairLists, first: I32, second: I32, listed: I32) -> None:
 
 
 @compiled
-def measure_pairs(
-    records: Floats, masses: Floats, pairs: PairLists, unit: float, costs: Floats
-) -> None:
-    """Set costs (m,) to squared distances times both weights and a unit."""
-    for p in range(len(costs)):
-        i = pairs.first[p]
-        j = pairs.second[p]
-        costs[p] = measure(records, i, j) * unit * (masses[i] * masses[j])
+def measure_pairs(records: Floats, pairs: PairLists, distances: Floats) -> None:
+    """Set distances (m,) to the squares of those of the pairs."""
+    for p in range(len(distances)):
+        distances[p] = measure(records, pairs.first[p], pairs.second[p])
 
 
 @inlined
-def represents(records: Floats, cuts: Cuts, c: int, other: int) -> int:
-    """Return the pair that represents a record in a cut: FIRST, SECOND or ITSELF."""
-    at = find_sorted(cuts.end_record, cuts.end_start[c], cuts.end_start[c + 1], other)
+def is_farther(
+    records: Floats, distance: float, other_end: int, record: int, which: int
+) -> bool:
+    """Whether a record's squared distance from an end is above that from the other end.
+
+    If both are equal, the end counts that is `which` = FIRST.
+    """
+    total = 0.0
+    for t in range(records.shape[1]):
+        gap = records[other_end, t] - records[record, t]
+        total += gap * gap
+        if total > distance:
+            return False
+    return total < distance or which == FIRST
+
+
+@inlined
+def represents(
+    records: Floats, cuts: Cuts, c: int, which: int, record: int, distance: float
+) -> bool:
+    """Whether a record's pair with an end, FIRST or SECOND, represents it in a cut.
+
+    `distance` is the square of its distance from that end.
+    """
+    at = find_sorted(cuts.end_record, cuts.end_start[c], cuts.end_start[c + 1], record)
     if at >= 0:
-        return int(cuts.end_side[at])
-    first = measure(records, cuts.ends[c, 0], other)
-    second = measure(records, cuts.ends[c, 1], other)
-    return FIRST if first >= second else SECOND
+        return bool(cuts.end_side[at] == which)
+    return is_farther(records, distance, cuts.ends[c, 1 - which], record, which)
 
 
 @compiled
@@ -167,6 +183,7 @@ def list_entries(
     records: Floats,
     masses: Floats,
     pairs: PairLists,
+    distances: Floats,
     cuts: Cuts,
     k: int,
     row_start: I64,
@@ -175,7 +192,8 @@ def list_entries(
 ) -> int:
     """List the entries of the rows of all cuts; return their number.
 
-    Columns are pairs, then records.  Entries beyond the room are left out, and counted.
+    `distances` (m,) are those of the pairs, squared.  Columns are pairs, then records.
+    Entries beyond the room are left out, and counted.
     """
     n = len(pairs.start) - 1
     m = len(pairs.first)
@@ -207,7 +225,9 @@ def list_entries(
     for i in range(n):
         side[i] = UNKNOWN
     for c in range(len(cuts.ends)):
-        size = _list_common(records, pairs, cuts, k, c, side, columns, entries, size)
+        size = _list_common(
+            records, pairs, distances, cuts, k, c, side, columns, entries, size
+        )
         row += 1
         row_start[row] = size
     inside = np.zeros(n, np.bool_)
@@ -247,6 +267,7 @@ def _add(columns: I32, entries: Floats, size: int, column: int, entry: float) ->
 def _list_common(
     records: Floats,
     pairs: PairLists,
+    distances: Floats,
     cuts: Cuts,
     k: int,
     c: int,
@@ -268,13 +289,11 @@ def _list_common(
                     entry = cuts.itself[c] - (k - 2.0)
                     size = _add(columns, entries, size, pairs.number[e], entry)
                 continue
-            chosen = side[l]
-            if chosen == UNKNOWN:
-                own = measure(records, end, l)
-                others = measure(records, other_end, l)
-                is_own = own > others or (own == others and which == FIRST)
-                chosen = which if is_own else 1 - which
-            if chosen == which:
+            is_own = side[l] == which
+            if side[l] == UNKNOWN:
+                distance = distances[pairs.number[e]]
+                is_own = is_farther(records, distance, other_end, l, which)
+            if is_own:
                 size = _add(columns, entries, size, pairs.number[e], 1.0)
     for e in range(cuts.end_start[c], cuts.end_start[c + 1]):
         side[cuts.end_record[e]] = UNKNOWN

@@ -50,8 +50,10 @@ def separate_triangles(
             common = 0.0
             for f in range(start[j], start[j + 1]):
                 l = other[f]  # noqa: E741
-                to_tip[l] = weights[support.number[f]]
-                common += min(to_tip[l], min(to_apex[l], own))
+                weight = weights[support.number[f]]
+                to_tip[l] = weight
+                least_of_three = to_apex[l] if to_apex[l] < own else own
+                common += weight if weight < least_of_three else least_of_three
             if i < j:
                 excess[support.number[e]] = (k - 2.0) * own - common
             for f in range(e + 1, start[i + 1]):
@@ -61,13 +63,15 @@ def separate_triangles(
                     at = room - 1
                     while at > 0 and worst[at - 1] < violation:
                         worst[at] = worst[at - 1]
-                        triangles[i, at] = triangles[i, at - 1]
+                        for corner in range(3):
+                            triangles[i, at, corner] = triangles[i, at - 1, corner]
                         at -= 1
                     worst[at] = violation
                     triangles[i, at, 0] = i
                     triangles[i, at, 1] = j
                     triangles[i, at, 2] = l
-                    count = min(count + 1, room)
+                    if count < room:
+                        count += 1
             for f in range(start[j], start[j + 1]):
                 to_tip[other[f]] = 0.0
         counts[i] = count
@@ -103,7 +107,7 @@ def list_common(
         while e < start[i + 1] or f < start[j + 1]:  # both lists ascend
             left = other[e] if e < start[i + 1] else np.int32(len(start))
             right = other[f] if f < start[j + 1] else np.int32(len(start))
-            l = min(left, right)  # noqa: E741
+            l = left if left < right else right  # noqa: E741
             to_first = 0.0
             to_second = 0.0
             if left == l:
@@ -115,7 +119,7 @@ def list_common(
             if l in (i, j):
                 continue
             side = FIRST if to_first <= to_second else SECOND
-            if min(to_first, to_second) > own:
+            if to_first > own and to_second > own:
                 side = ITSELF
                 itself[c] += 1
             if size < len(end_record):

@@ -25,7 +25,7 @@ from aggopt.solvers.certificate import Answer, Status, is_gap_closed
 from aggopt.solvers.options import require_only_time_limit
 from aggopt.solvers.solver import Solver
 
-RATE = 2.5e8  # units of work in a second of a usual processor
+RATE = 2e8  # units of work in a second of a usual processor, at least
 CALM = 10  # rounds without progress: then longer ones follow, and none after LONG
 LONG = 160  # steps before a restart
 PROGRESS = 2e-5  # share of the bound that they raise it by, at most

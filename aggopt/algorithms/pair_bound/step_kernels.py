@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inlined
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 
@@ -94,6 +94,13 @@ def read_columns(matrix: Matrix) -> Any:
     return csr_array((matrix.entries, matrix.rows, matrix.start), shape=shape)
 
 
+@inlined
+def _clip(value: float, low: float, high: float) -> float:
+    """Return the number of [low, high] that is nearest to a value."""
+    raised = value if value > low else low
+    return raised if raised < high else high
+
+
 @compiled
 def take_steps(
     matrix: Matrix,
@@ -121,8 +128,8 @@ def take_steps(
             for e in range(matrix.start[p], matrix.start[p + 1]):
                 reduced -= matrix.entries[e] * at.cuts[matrix.rows[e]]
             old = at.w[p]
-            new = max(old - lengths.w[p] / omega * reduced, 0.0)
-            new = min(new, min(matrix.high[i], matrix.high[j]))
+            new = _clip(old - lengths.w[p] / omega * reduced, 0.0, matrix.high[i])
+            new = new if new < matrix.high[j] else matrix.high[j]
             at.w[p] = new
             sums.w[p] += new
             ahead = 2.0 * new - old
@@ -136,8 +143,8 @@ def take_steps(
             for e in range(matrix.start[m + i], matrix.start[m + i + 1]):
                 reduced -= matrix.entries[e] * at.cuts[matrix.rows[e]]
             old = at.x[i]
-            new = max(old - lengths.x[i] / omega * reduced, matrix.low[i])
-            new = min(new, matrix.high[i])
+            new = old - lengths.x[i] / omega * reduced
+            new = _clip(new, matrix.low[i], matrix.high[i])
             at.x[i] = new
             sums.x[i] += new
             ahead = 2.0 * new - old
@@ -146,10 +153,11 @@ def take_steps(
                 left[matrix.rows[e]] -= matrix.entries[e] * ahead
         for i in range(n):
             new = at.y[i] + lengths.y[i] * omega * degrees[i]
-            at.y[i] = min(max(new, 0.0), matrix.limits[i])
+            at.y[i] = _clip(new, 0.0, matrix.limits[i])
             sums.y[i] += at.y[i]
         for r in range(len(left)):
-            at.cuts[r] = max(at.cuts[r] + lengths.cuts[r] * omega * left[r], 0.0)
+            new = at.cuts[r] + lengths.cuts[r] * omega * left[r]
+            at.cuts[r] = new if new > 0.0 else 0.0
             sums.cuts[r] += at.cuts[r]
 
 
@@ -163,10 +171,17 @@ def evaluate_multipliers(
     m = len(matrix.first)
     first, second, high = matrix.first, matrix.second, matrix.high
     taken = columns @ cuts
-    degrees = matrix.masses[second] * y[first] + matrix.masses[first] * y[second]
-    of_pairs = np.minimum(matrix.costs - taken[:m] - degrees, 0.0)
+    of_pairs = np.minimum(reduce_costs(matrix, taken, y)[1], 0.0)
     of_records = -matrix.masses * y - taken[m:]
-    total = matrix.k * y.sum() + matrix.sides @ cuts
-    total += of_pairs @ np.minimum(high[first], high[second])
+    # sums of products, as a product of vectors may take several threads
+    total = matrix.k * y.sum() + (matrix.sides * cuts).sum()
+    total += (of_pairs * np.minimum(high[first], high[second])).sum()
     total += np.minimum(of_records * matrix.low, of_records * high).sum()
     return float(total)
+
+
+def reduce_costs(matrix: Matrix, taken: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return what degrees pay for each pair, and the cost less that and `taken`."""
+    masses, first, second = matrix.masses, matrix.first, matrix.second
+    degrees = masses[second] * y[first] + masses[first] * y[second]
+    return degrees, matrix.costs - taken[: len(first)] - degrees
