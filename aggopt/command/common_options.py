@@ -113,6 +113,7 @@ VARIABLES = {
     "AGGOPT_ACCEPT": "tests rewrite the files of messages that they compare",
     "AGGOPT_DATA": "the folder of the reference tables",
     "AGGOPT_REQUIRE_IPOPT": "tests of IPOPT fail without it",
+    "AGGOPT_DDI_SCHEMA": "codebook.xsd of DDI 2.5: tests validate codebooks by it",
     "AGGOPT_SCRATCH": "the folder of a solver that runs in a process of its own",
 }
 

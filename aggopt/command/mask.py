@@ -53,6 +53,12 @@ Scheduler = Annotated[
         metavar="ADDRESS", help="A Dask scheduler that runs already: tls://HOST:8786."
     ),
 ]
+Ddi = Annotated[
+    bool,
+    typer.Option(
+        "--ddi", help="Write NAME.ddi.xml, the codebook of the release (DDI 2.5)."
+    ),
+]
 Resume = Annotated[
     bool | None,
     typer.Option(
@@ -76,6 +82,7 @@ def run_mask(
     private: PrivateFolder = None,
     report: Report = None,
     control: Control = "",
+    ddi: Ddi = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
     engine: EngineName = None,
@@ -89,10 +96,11 @@ def run_mask(
     Publish OUT alone.  aggopt writes two more files next to it, or into --private DIR,
     which are for you alone: NAME.manifest.json records how the release was made, and
     NAME.private.csv links each record to its group.  --report HTML writes a page about
-    the release, which you may publish.  --control adds singling out, linkability and
-    inference to the manifest and to that page.  With --engine, TABLE is a folder of
-    Parquet files, or a pattern like "in/*.parquet"; OUT is a new folder, which you may
-    publish, and the folder OUT.private is for you alone.
+    the release, and --ddi its codebook for archives, NAME.ddi.xml; you may publish
+    both.  --control adds singling out, linkability and inference to the manifest and to
+    that page.  With --engine, TABLE is a folder of Parquet files, or a pattern like
+    "in/*.parquet"; OUT is a new folder, which you may publish, and the folder
+    OUT.private is for you alone.
     """
     from aggopt.engine.mask import replace_engine_keys
     from aggopt.engine.validate.input_files import require_one_file
@@ -108,11 +116,11 @@ def run_mask(
     }
     loaded_job = replace_engine_keys(job, **engine_options, resume=resume)
     if loaded_job.engine.name != "memory":
-        require_fresh(overwrite, private, report, control)
+        require_fresh(overwrite, private, report, control, ddi=ddi)
         mask_folder(table, loaded_job, out, trust, as_json=as_json)
         return
     require_one_file(table, PARTS)
-    places = ReleaseFiles.of_table(out, private, report)
+    places = ReleaseFiles.of_table(out, private, report, ddi=ddi)
     roles = loaded_job.released_roles
     names = (*roles.published, *roles.unit)
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
@@ -123,7 +131,9 @@ def run_mask(
         if outside is not None:
             release = _add_criteria(release, table, outside, on_progress)
         files = console.publish_files(
-            release.staged(out, overwrite=overwrite, private=private, report=report)
+            release.staged(
+                out, overwrite=overwrite, private=private, report=report, ddi=ddi
+            )
         )
     show.print_finished(release, files, as_json=as_json)
 
@@ -145,10 +155,10 @@ def run_repeat(
     as_json: AsJson = False,
 ) -> None:
     """Make the release of MANIFEST from TABLE again, with equal bytes, or refuse."""
-    from aggopt.pipeline.review.repeat import remake_release
+    from aggopt.pipeline.review.repeat import has_ddi, remake_release
     from aggopt.release.files.output_paths import ReleaseFiles
 
-    places = ReleaseFiles.of_table(out, private)
+    places = ReleaseFiles.of_table(out, private, ddi=has_ddi(manifest))
     places.check(overwrite=overwrite, inputs=(table, manifest))
     with console.track_progress(quiet=as_json) as report:
         release, written = remake_release(
@@ -193,7 +203,12 @@ def _add_criteria(
 
 
 def require_fresh(
-    overwrite: bool, private: Path | None, report: Path | None, control: str = ""
+    overwrite: bool,
+    private: Path | None,
+    report: Path | None,
+    control: str = "",
+    *,
+    ddi: bool = False,
 ) -> None:
     """Refuse options that are for the files of a table in memory.
 
@@ -207,6 +222,7 @@ def require_fresh(
         "--private": private,
         "--report": report,
         "--control": control,
+        "--ddi": ddi,
     }
     for option, value in options.items():
         if value:

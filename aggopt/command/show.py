@@ -227,8 +227,10 @@ def _print_files(files: "ReleaseFiles") -> None:
     )
     advice = "(keep it to yourself: it links records to groups)"
     print_line(f"Private key   {files.private}  {advice}")
-    for page in files.reports:
-        print_line(f"Report        {page}  (for the public)")
+    if files.report is not None:
+        print_line(f"Report        {files.report}  (for the public)")
+    if files.ddi is not None:
+        print_line(f"Codebook      {files.ddi}  (for the public)")
 
 
 def print_warm_up(kernels: int, instead: Path | None, *, as_json: bool) -> None:

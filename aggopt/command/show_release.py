@@ -47,7 +47,7 @@ def format_release(
         *explain_margins(release),
         *filter(is_partition_reason, release.notes),
         *select_release_notes(release, files),
-        "; ".join([f"Masked table   {files.table}", *_list_reports(files)]),
+        "; ".join([f"Masked table   {files.table}", *_list_documents(files)]),
         f"For you alone  {files.manifest} (how it was made, with all figures), "
         f"{files.private} (links records to groups)",
     ]
@@ -81,9 +81,10 @@ def format_folder_release(
     ]
 
 
-def _list_reports(files: "ReleaseFiles") -> list[str]:
-    """Return the path of the report, if there is one."""
-    return [f"report for the public {page}" for page in files.reports]
+def _list_documents(files: "ReleaseFiles") -> list[str]:
+    """Return the paths of the report and of the DDI codebook, if there are some."""
+    documents = {"report": files.report, "codebook": files.ddi}
+    return [f"{w} for the public {path}" for w, path in documents.items() if path]
 
 
 def format_verdict(audit: "Audit") -> list[str]:

@@ -23,8 +23,8 @@ from aggopt.data.formats.csv import UTF_8
 from aggopt.data.formats.registry import find_release_suffix, has_text_entries
 from aggopt.data.readers.column_profile import count_repeated_headers, profile_columns
 from aggopt.data.readers.csv_dialect import sample_with_dialect
+from aggopt.data.readers.declared_roles import read_declared_roles
 from aggopt.data.readers.read import Sample
-from aggopt.data.readers.stated_roles import read_stated_roles
 from aggopt.engine.storage.input_parts import InputFolder
 from aggopt.errors import TableError, name_sections
 from aggopt.inspection.check_parts import list_engine_obstacles
@@ -390,8 +390,8 @@ def propose_job(
     _require_few_columns(path, table)
     _require_header(path, table)
     profiles = profile_columns(table, text_format if has_text_entries(path) else None)
-    stated = read_stated_roles(table)
-    proposed = propose_roles(profiles, Structure.of(table), stated)
+    declared = read_declared_roles(table)
+    proposed = propose_roles(profiles, Structure.of(table), declared)
     questions = _list_questions(proposed)
 
     def render_text(undecided: Sequence[Obstacle], policy: Policy) -> str:
@@ -401,14 +401,14 @@ def propose_job(
             text_format,
             records=len(table),
             state=[
-                *_wrap_notes(sample.note, *(stated.notes if stated else ())),
+                *_wrap_notes(sample.note, *(declared.notes if declared else ())),
                 *_list_open_points(undecided),
             ],
             roles=format_roles(proposed, undecided),
             types=format_types(proposed, undecided),
             missing=add_comment(f'policy = "{policy.name}"', policy.reason),
             folder=folder,
-            k=stated.k if stated else None,
+            k=declared.k if declared else None,
         )
 
     masked = [

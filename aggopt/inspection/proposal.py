@@ -25,7 +25,7 @@ from aggopt.data.readers.column_profile import (
     WHOLE,
     ColumnProfile,
 )
-from aggopt.data.readers.stated_roles import StatedRoles
+from aggopt.data.readers.declared_roles import DeclaredRoles
 from aggopt.errors import toml_key
 from aggopt.inspection.collect_errors import Obstacle
 from aggopt.inspection.column_words import Words
@@ -124,12 +124,12 @@ class Proposal:
 def propose_roles(
     looks: Iterable[ColumnProfile],
     structure: Structure | None = None,
-    stated: StatedRoles | None = None,
+    declared: DeclaredRoles | None = None,
 ) -> tuple[Proposal, ...]:
     """Return a role for each column, or a question.
 
-    `structure` has the relations between the columns, and `stated` the roles that the
-    file of the table states.
+    `structure` has the relations between the columns, and `declared` the roles that the
+    file of the table declares.
     """
     profiles = tuple(looks)
     structure = structure or Structure()
@@ -137,30 +137,30 @@ def propose_roles(
         _propose_role(look, Words.from_name(look.name, look.label), structure)
         for look in profiles
     ]
-    if stated is not None:
-        proposed = [_apply_stated_role(proposal, stated) for proposal in proposed]
+    if declared is not None:
+        proposed = [_apply_declared_role(proposal, declared) for proposal in proposed]
     single = _require_single(
         _require_single(proposed, "weight", WHICH_WEIGHT), "unit", WHICH_UNIT
     )
     return tuple(map(_add_doubts, single))
 
 
-def _apply_stated_role(proposal: Proposal, stated: StatedRoles) -> Proposal:
-    """Return a proposal with the role that the file states for the column.
+def _apply_declared_role(proposal: Proposal, declared: DeclaredRoles) -> Proposal:
+    """Return a proposal with the role that the file declares for the column.
 
     A column without one is published unchanged, unless it may number or name records.
     """
     look = proposal.look
-    own = stated.columns.get(look.name)
+    own = declared.columns.get(look.name)
     if look.type in (NOTHING, OTHER):
         return proposal
     if own is None:
-        other = stated.find_column(proposal.role) if proposal.role in SINGLE else None
+        other = declared.find_column(proposal.role) if proposal.role in SINGLE else None
         if other is not None:
             return Proposal(look, "drop", f"the {proposal.role} is {other!r}")
         if proposal.role != "quasi-identifier":
             return proposal
-        return Proposal(look, "other", stated.others)
+        return Proposal(look, "other", declared.others)
     if own.role != "quasi-identifier":
         return Proposal(look, own.role, own.reason)
     if proposal.role != "quasi-identifier":

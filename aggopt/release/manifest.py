@@ -168,10 +168,26 @@ def _read_version(package: str) -> str:
 
 @dataclass(frozen=True)
 class WriteRecipe:
-    """Record of an earlier writing: the seed of its order, and the table's hash."""
+    """Record of an earlier writing, which is repeated byte for byte.
+
+    Attributes
+    ----------
+    seed
+        Seed of the order of the records.
+    sha256
+        SHA-256 of the table.
+    file
+        Name of the file of the table.
+    ddi
+        SHA-256 of the DDI codebook; None if none was written.
+    reason
+        Explanation for differing bytes.
+    """
 
     seed: int | None
     sha256: str
+    file: str = ""
+    ddi: str | None = None
     reason: str = ""
 
     def explained(self, reason: str) -> "WriteRecipe":
@@ -180,9 +196,16 @@ class WriteRecipe:
 
     def require(self, digest: str) -> None:
         """Refuse a table of other bytes."""
-        if digest != self.sha256:
+        self._require_equal(digest, self.sha256, "masked table")
+
+    def require_ddi(self, digest: str) -> None:
+        """Refuse a DDI codebook of other bytes."""
+        self._require_equal(digest, self.ddi, "DDI codebook")
+
+    def _require_equal(self, digest: str, expected: str | None, what: str) -> None:
+        if digest != expected:
             raise RepeatError(
-                "The masked table came out different from the one that the manifest "
+                f"The {what} came out different from the one that the manifest "
                 f"describes. {self.reason}",
                 fix="repeat it with the manifest as it was written, where those "
                 "versions are, and without time limits; nothing was written.",

@@ -399,6 +399,7 @@ class Release(EqualByField):
         overwrite: bool = False,
         private: str | Path | None = None,
         report: str | Path | None = None,
+        ddi: bool = False,
     ) -> ReleaseFiles:
         """Write the release and return the paths of its three files.
 
@@ -414,7 +415,9 @@ class Release(EqualByField):
         record that was left out.  These two go to the folder `private`, if one is
         named, so that the public folder can be passed on unchanged.  `report` gets
         the public report of
-        the release (docs/report.md), counted on the file.
+        the release (docs/report.md), counted on the file.  With `ddi`,
+        `NAME.ddi.xml` is its codebook in DDI Codebook 2.5 (docs/ddi.md), for the
+        public, too.
 
         The table is staged and recounted from the bytes of that file; only then do the
         files appear under their names: all, or none.  An interrupt meanwhile is raised
@@ -431,7 +434,7 @@ class Release(EqualByField):
             The recount violates a requirement; nothing is left behind.
         """
         with self.staged(
-            path, overwrite=overwrite, private=private, report=report
+            path, overwrite=overwrite, private=private, report=report, ddi=ddi
         ) as commit:
             return commit()
 
@@ -444,14 +447,17 @@ class Release(EqualByField):
         private: str | Path | None = None,
         again: WriteRecipe | None = None,
         report: str | Path | None = None,
+        ddi: bool = False,
     ) -> Iterator[Callable[[], ReleaseFiles]]:
         """Stage the files of `write`; yield the function that renames them.
 
         `again` is the record of an earlier writing of this release: a difference is
-        refused.  If the function was not called, no file is left behind.
+        refused, and a DDI codebook is written if there was one.  If the function was
+        not called, no file is left behind.
         """
         folder, page = (None if p is None else Path(p) for p in (private, report))
-        files = ReleaseFiles.of_table(Path(path), folder, page)
+        ddi = ddi or (again is not None and again.ddi is not None)
+        files = ReleaseFiles.of_table(Path(path), folder, page, ddi=ddi)
         files.check(
             overwrite=overwrite,
             masked=self.source.sha256,
@@ -500,6 +506,16 @@ class Release(EqualByField):
             "secret": self.secret,
             "recounted": audit.to_dict(),
         }
+        if files.ddi is not None:
+            from aggopt.release.report.release_report import write_ddi
+
+            name = again.file if again else files.table.name
+            sha256 = stated["output"]["sha256"]
+            codebook = write_ddi(staging, files.ddi, self, name, audit, sha256)
+            digest = compute_sha256(codebook)
+            if again:
+                again.require_ddi(digest)
+            stated["output"]["ddi"] = {"file": files.ddi.name, "sha256": digest}
         staging.write(files.manifest, lambda to: write_json(to, stated))
         if files.report is not None:
             from aggopt.release.report.release_report import write_aside

@@ -56,6 +56,7 @@ def test_the_job_may_name_the_engine_and_json_is_one_object(here, aggopt):
 REFUSED = {
     "--overwrite is for a table in memory": ["--engine", "local", "--overwrite"],
     "--report is for a table": ["--engine", "local", "--report", "report.html"],
+    "--ddi is for a table in memory": ["--engine", "local", "--ddi"],
     "--private is for a table in memory": ["--engine", "local", "--private", "in"],
     "No engine is called 'spark'": ["--engine", "spark"],
     "[engine] jobs does nothing where name = 'memory'": ["--jobs", "2"],

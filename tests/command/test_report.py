@@ -47,6 +47,21 @@ def test_the_files_of_json_have_the_report_where_there_is_one(here, aggopt):
     assert json.loads(again)["files"]["report"] == "report.html"
 
 
+def test_mask_writes_a_codebook_with_the_release(here, aggopt):
+    code, out, err = aggopt(*MASK, "--ddi")
+    assert (code, err) == (0, "")
+    assert "; codebook for the public masked.ddi.xml" in out
+    assert (here / "masked.ddi.xml").stat().st_mode & 0o044
+    words = ("repeat", "masked.manifest.json", "people.csv", "--out", "again.csv")
+    files = json.loads(aggopt(*words, "--json")[1])["files"]
+    assert files["ddi"] == "again.ddi.xml"
+    content = (here / "masked.ddi.xml").read_bytes()
+    assert (here / "again.ddi.xml").read_bytes() == content
+    code, _, err = aggopt(*MASK, "--overwrite")
+    assert code == 2
+    assert "masked.ddi.xml describes another table" in err
+
+
 @pytest.mark.parametrize(
     ("page", "said"),
     [

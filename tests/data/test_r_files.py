@@ -18,9 +18,9 @@ from refusals import refused
 from tables import smallest
 
 from aggopt.data.readers import r_serialization
+from aggopt.data.readers.declared_roles import read_declared_roles
 from aggopt.data.readers.r_serialization import DEEPEST
 from aggopt.data.readers.read import read_as_text
-from aggopt.data.readers.stated_roles import read_stated_roles
 from aggopt.errors import AggoptError, TableError
 from aggopt.inspection.draft import propose_job
 from aggopt.job import Input, Job
@@ -86,11 +86,11 @@ NULL = struct.pack(">i", 254)
 
 @pytest.mark.parametrize("name", STATED)
 def test_roles_and_k_are_those_of_the_object(name) -> None:
-    stated = read_stated_roles(read(OBJECTS / f"{name}.rds"))
+    declared = read_declared_roles(read(OBJECTS / f"{name}.rds"))
     roles: dict[str, list[str]] = {}
-    for column, each in stated.columns.items():
+    for column, each in declared.columns.items():
         roles.setdefault(each.role, []).append(column)
-    assert (roles, stated.k) == STATED[name]
+    assert (roles, declared.k) == STATED[name]
 
 
 TABLES = {

@@ -29,7 +29,7 @@ def test_the_report_is_public_and_of_the_file(tmp_path, release):
 
 def test_without_a_report_there_are_three_files(tmp_path, release):
     files = release.write(tmp_path / "masked.csv")
-    assert (files.report, files.reports) == (None, ())
+    assert (files.report, files.documents) == (None, ())
     assert len(list(tmp_path.iterdir())) == 3
 
 

@@ -17,6 +17,7 @@ from aggopt.data.readers.codebook import (
     make_column,
     to_integers_if_whole,
 )
+from aggopt.data.readers.declared_roles import DeclaredRole, DeclaredRoles, attach_roles
 from aggopt.data.readers.r_serialization import (
     INTEGER,
     LIST,
@@ -28,7 +29,6 @@ from aggopt.data.readers.r_serialization import (
     describe_damage,
     read_rds,
 )
-from aggopt.data.readers.stated_roles import StatedRole, StatedRoles, attach_roles
 from aggopt.errors import AggoptError, TableError
 
 NA = -(2**31)  # of whole numbers and truth values
@@ -56,7 +56,7 @@ def read_r(path: Path) -> pa.Table:
     Factors are categories, in an order if R orders them; their levels that no record
     has are dropped.  Whole numbers are integers, whatever type the file has; an empty
     text is missing.  The table of an `sdcMicroObj` is its original data, and its
-    metadata states the roles.
+    metadata declares the roles.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def read_r(path: Path) -> pa.Table:
 
 
 def _make_any_table(path: Path, whole: RObject) -> pa.Table:
-    """Return the table of an object, with the roles that it states."""
+    """Return the table of an object, with the roles that it declares."""
     if "sdcMicroObj" in whole.classes and whole.kind == S4:
         frame = whole.attributes.get("origData", RObject(LIST))
         table = _make_table(path, frame)
@@ -190,14 +190,16 @@ def _find_declared_missing(column: RObject, numbers: F64) -> Any:
     return missing
 
 
-def _find_roles(slots: Mapping[str, RObject], names: list[str]) -> StatedRoles:
-    """Return the roles that an `sdcMicroObj` states for columns of these names."""
-    columns: dict[str, StatedRole] = {}
+def _find_roles(slots: Mapping[str, RObject], names: list[str]) -> DeclaredRoles:
+    """Return the roles that an `sdcMicroObj` declares for columns of these names."""
+    columns: dict[str, DeclaredRole] = {}
     for slot, role in _SLOTS:
         for name in _list_named(slots.get(slot), names):
-            columns.setdefault(name, StatedRole(role, f"{slot} of the sdcMicro object"))
+            columns.setdefault(
+                name, DeclaredRole(role, f"{slot} of the sdcMicro object")
+            )
     k = _find_k(slots)
-    return StatedRoles(
+    return DeclaredRoles(
         columns,
         "no role in the sdcMicro object, which publishes it unchanged",
         k,

@@ -123,6 +123,8 @@ class Format(Method):
         Whether it has truth values, which otherwise are codes 0 and 1 with texts.
     declares_missing
         Whether it declares codes to be missing; otherwise they are written as missing.
+    has_codes
+        Whether it stores codes with their texts; otherwise it stores the texts.
     types
         Types of columns that it supports, without time zones; None if it supports all.
     longest_text
@@ -147,6 +149,7 @@ class Format(Method):
     is_exact: bool = False
     has_booleans: bool = True
     declares_missing: bool = False
+    has_codes: bool = False
     types: tuple[TypeTest, ...] | None = None
     longest_text: tuple[int, str] | None = None
     names: NameRule | None = None

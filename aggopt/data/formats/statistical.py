@@ -401,6 +401,7 @@ _LONGEST_TEXT = (32767, "bytes")  # in SPSS and SAS
 _SPSS: dict[str, Any] = {
     "write": _write_table,
     "declares_missing": True,
+    "has_codes": True,
     "names": _SPSS_NAMES,
     "longest_text": _LONGEST_TEXT,
 }
@@ -410,7 +411,12 @@ SPSS = (
     _declare(".por", "SPSS portable", 6, released_as=".sav"),
 )
 STATA = _declare(
-    ".dta", "Stata; written for 14 and later", 7, write=_write_table, names=_STATA_NAMES
+    ".dta",
+    "Stata; written for 14 and later",
+    7,
+    write=_write_table,
+    names=_STATA_NAMES,
+    has_codes=True,
 )
 SAS = (
     _declare(

@@ -63,11 +63,21 @@ class ReleaseRecipe:
         return cls(
             job,
             entry("output", "secret"),
-            WriteRecipe(entry("output", "seed"), entry("output", "sha256")),
+            WriteRecipe(
+                entry("output", "seed"),
+                entry("output", "sha256"),
+                Path(entry("output", "file")).name,
+                entry("output", "ddi", "sha256") if has_ddi(path) else None,
+            ),
             Path(entry("output", "file")).suffix,
             entry("input", "fingerprint"),
             entry("versions"),
         )
+
+
+def has_ddi(manifest: Path) -> bool:
+    """Whether the release of a manifest has a DDI codebook, which is repeated, too."""
+    return read_manifest_or_none(manifest, "output", "ddi") is not None
 
 
 def _read_entry(path: Path, job: Job, *keys: str) -> Any:
@@ -126,6 +136,8 @@ def repeat(
 ) -> ReleaseFiles:
     """Write a release again, byte for byte, and return the paths of its files.
 
+    If a DDI codebook was written with it, this is repeated, too.
+
     Parameters
     ----------
     manifest
@@ -160,7 +172,8 @@ def repeat(
     """
     folder = None if private is None else Path(private)
     inputs = [Path(path) for path in (manifest, data) if isinstance(path, str | Path)]
-    ReleaseFiles.of_table(Path(path), folder).check(overwrite=overwrite, inputs=inputs)
+    places = ReleaseFiles.of_table(Path(path), folder, ddi=has_ddi(Path(manifest)))
+    places.check(overwrite=overwrite, inputs=inputs)
     release, written = remake_release(
         manifest, data, Path(path), progress=progress, trust=trust
     )

@@ -20,15 +20,22 @@ class ReleaseFiles:
     manifest: Path
     private: Path
     report: Path | None = None
+    ddi: Path | None = None
 
     @classmethod
     def of_table(
-        cls, table: Path, private: Path | None = None, report: Path | None = None
+        cls,
+        table: Path,
+        private: Path | None = None,
+        report: Path | None = None,
+        *,
+        ddi: bool = False,
     ) -> "ReleaseFiles":
         """Return the three paths of the release whose table is at `table`.
 
         Manifest and key are in the folder `private`; next to the table when omitted.
-        The `report` has its own path, if one is requested.
+        The `report` has its own path, if one is requested.  With `ddi`, a DDI codebook
+        is next to the table.
         """
         if not table.name:
             raise TableError(f"{table} is no name for a file.", fix="name one.")
@@ -38,6 +45,7 @@ class ReleaseFiles:
             folder / f"{table.stem}.manifest.json",
             folder / f"{table.stem}.private.csv",
             report,
+            _name_ddi(table) if ddi else None,
         )
 
     def to_dict(self) -> dict[str, str]:
@@ -63,15 +71,15 @@ class ReleaseFiles:
             As `check_places`, `require_format` and `require_column_names`; or a file
             would be lost that `overwrite` does not cover: the table that was masked,
             or manifest and key of another table; or an earlier release's manifest and
-            key would stay next to a table that has its own in another folder; or a log
-            of solvers has this path.
+            key would stay next to a table that has its own in another folder, or its
+            DDI codebook next to this table; or a log of solvers has this path.
         """
         require_format(self.table, written=True)
-        for page in self.reports:
-            require_html(page)
+        if self.report is not None:
+            require_html(self.report)
         require_column_names(self.table, names)
         require_no_log(self.table.parent, self.manifest.parent)
-        places = (self.table, self.manifest, self.private, *self.reports)
+        places = (self.table, self.manifest, self.private, *self.documents)
         check_places(*places, overwrite=overwrite, inputs=inputs)
         for place in places:
             if masked and place.exists() and compute_sha256(place) == masked:
@@ -101,7 +109,14 @@ class ReleaseFiles:
         )
 
     def _require_none_beside(self) -> None:
-        """Refuse to leave an old key next to a table whose own key is elsewhere."""
+        """Refuse to leave files next to a table that are of another release."""
+        ddi = _name_ddi(self.table)
+        if self.ddi is None and ddi.exists():
+            raise TableError(
+                f"{ddi.name} describes another table than {self.table.name} will be.",
+                fix="write one for this table, too: --ddi, or ddi=True in Python; or "
+                "delete it.",
+            )
         old = ReleaseFiles.of_table(self.table)
         existing = _join_existing(old.manifest, old.private)
         if existing and resolve_path(old.private) != resolve_path(self.private):
@@ -113,15 +128,20 @@ class ReleaseFiles:
 
     def appear(self, staging: Staging, *, overwrite: bool) -> "ReleaseFiles":
         """Rename the staged files to these names; the table is the last."""
-        places = (self.private, self.manifest, *self.reports, self.table)
-        public = (*self.reports, self.table)
+        places = (self.private, self.manifest, *self.documents, self.table)
+        public = (*self.documents, self.table)
         staging.commit(*places, public=public, overwrite=overwrite)
         return self
 
     @property
-    def reports(self) -> tuple[Path, ...]:
-        """Its report, if there is one."""
-        return () if self.report is None else (self.report,)
+    def documents(self) -> tuple[Path, ...]:
+        """Its report and its DDI codebook, as far as they are requested."""
+        return tuple(path for path in (self.report, self.ddi) if path is not None)
+
+
+def _name_ddi(table: Path) -> Path:
+    """Return the path of the DDI codebook of a table."""
+    return table.parent / f"{table.stem}.ddi.xml"
 
 
 def require_html(path: Path) -> None:

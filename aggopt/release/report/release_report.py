@@ -118,6 +118,25 @@ def write_aside(
     staging.write(page, lambda aside: aside.write_text(text, encoding="utf-8"))
 
 
+def write_ddi(
+    staging: Staging,
+    to: Path,
+    release: Released,
+    name: str,
+    counted: Audit,
+    sha256: str,
+) -> Path:
+    """Stage the DDI codebook of a release whose table has this name and hash."""
+    from aggopt.release.report.ddi import render_ddi
+
+    title = release.job.output.title or Path(name).stem
+    facts = collect_facts(release, title, counted=counted, sha256=sha256)
+    rounding = release.manifest()["rounding"]
+    steps = {attribute: drift["step"] for attribute, drift in rounding.items()}
+    content = render_ddi(facts, name, steps)
+    return staging.write(to, lambda aside: aside.write_bytes(content))
+
+
 def write_page(facts: Facts, to: Path, *, overwrite: bool) -> Path:
     """Write a report: mode 0600 if it has a private part."""
     text = render_report(facts)

@@ -75,8 +75,11 @@ def make_headline(facts: Facts) -> Headline:
         sign=SIGNS[state],
         heading=seal.heading,
         risks=(*seal.risks, *helps),
-        says=(*_describe_count(facts), seal.advice),
-        checks=(*map(_describe, audit.checks), *map(_describe_stated, facts.stated)),
+        says=(*describe_count(facts), seal.advice),
+        checks=(
+            *map(describe_check, audit.checks),
+            *map(_describe_stated, facts.stated),
+        ),
         cards=(
             _make_links_card(facts, attacks),
             _make_unchanged_card(facts),
@@ -98,7 +101,7 @@ def _describe_help(facts: Facts) -> Iterator[str]:
         )
 
 
-def _describe(check: Check | BoundsCheck | RiskLimit) -> str:
+def describe_check(check: Check | BoundsCheck | RiskLimit) -> str:
     """Return a check as text: of weights, which are secret, in whole percent.
 
     Of a linkage the text only has whether the limit holds: the figure is a measure.
@@ -113,12 +116,12 @@ def _describe(check: Check | BoundsCheck | RiskLimit) -> str:
 def _describe_stated(check: Check) -> str:
     """Return a check's text, and why only the manifest of the release can state it."""
     return (
-        f"{_describe(check)} So its manifest says: it is of the weights that originals "
-        "had, which no release has, and was not counted again."
+        f"{describe_check(check)} So its manifest says: it is of the weights that "
+        "originals had, which no release has, and was not counted again."
     )
 
 
-def _describe_count(facts: Facts) -> Iterator[str]:
+def describe_count(facts: Facts) -> Iterator[str]:
     """Yield sentences on the smallest group, and on the file that was counted."""
     audit = facts.audit
     rarest = plural(audit.smallest, facts.what)

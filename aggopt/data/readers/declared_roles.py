@@ -1,4 +1,4 @@
-"""Roles that a file states for its columns, such as those of an `sdcMicroObj`.
+"""Roles that a file declares for its columns, such as those of an `sdcMicroObj`.
 
 They are stored with a table in the metadata of its schema, which a release drops.
 `aggopt init` proposes them.
@@ -14,16 +14,16 @@ _KEY = b"aggopt.roles"
 
 
 @dataclass(frozen=True)
-class StatedRole:
-    """The role that a file states for a column, and the reason."""
+class DeclaredRole:
+    """The role that a file declares for a column, and the reason."""
 
     role: str
     reason: str
 
 
 @dataclass(frozen=True)
-class StatedRoles:
-    """The roles that a file states for its columns.
+class DeclaredRoles:
+    """The roles that a file declares for its columns.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class StatedRoles:
     others
         Reason to publish columns without a role unchanged; "" if there is none.
     k
-        Records of each combination, at least; None if the file states no number.
+        Records of each combination, at least; None if the file declares no number.
     notes
         Sentences on what a job cannot take over.
     """
 
-    columns: Mapping[str, StatedRole] = field(default_factory=dict)
+    columns: Mapping[str, DeclaredRole] = field(default_factory=dict)
     others: str = ""
     k: int | None = None
     notes: tuple[str, ...] = ()
@@ -48,18 +48,18 @@ class StatedRoles:
         return next(names, None)
 
 
-def attach_roles(table: pa.Table, roles: StatedRoles) -> pa.Table:
+def attach_roles(table: pa.Table, roles: DeclaredRoles) -> pa.Table:
     """Return a table with the roles of its columns in the metadata."""
     return table.replace_schema_metadata({_KEY: json.dumps(asdict(roles)).encode()})
 
 
-def read_stated_roles(table: pa.Table) -> StatedRoles | None:
-    """Return the roles that a table's file states; None if it states none."""
+def read_declared_roles(table: pa.Table) -> DeclaredRoles | None:
+    """Return the roles that a table's file declares; None without any."""
     text = (table.schema.metadata or {}).get(_KEY)
     if text is None:
         return None
     entries = json.loads(text)
     entries["columns"] = {
-        name: StatedRole(**each) for name, each in entries["columns"].items()
+        name: DeclaredRole(**each) for name, each in entries["columns"].items()
     }
-    return StatedRoles(**{**entries, "notes": tuple(entries["notes"])})
+    return DeclaredRoles(**{**entries, "notes": tuple(entries["notes"])})
