@@ -1,43 +1,44 @@
-"""Mask a data frame: roles, a promise, an audited release.
+# %% [markdown]
+"""Mask a data frame: roles, a requirement, an audited release.
+
+The table has 442 diabetes patients in their original units, with an invented name each.
 
 Run:  python examples/01_mask_a_table.py
 """
 
+# %% The table
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
-import pandas as pd
 from sklearn.datasets import load_diabetes
 
 import aggopt
 
+bundle = load_diabetes(as_frame=True, scaled=False)
+patients = bundle.data[["age", "sex", "bmi", "bp"]].assign(progression=bundle.target)
+patients["name"] = [f"Patient {i}" for i in range(len(patients))]
 
-def patients() -> pd.DataFrame:
-    """442 diabetes patients, raw units, with a made-up name each."""
-    bundle = load_diabetes(as_frame=True, scaled=False)
-    table = bundle.data[["age", "sex", "bmi", "bp"]]
-    return table.assign(
-        progression=bundle.target, name=[f"Patient {i}" for i in range(len(table))]
-    )
+# %% The job and the release
+job = aggopt.Job(
+    roles={
+        "identifier": ["name"],  # dropped
+        "quasi-identifier": ["age", "sex", "bmi", "bp"],  # masked
+        "confidential": ["progression"],  # published unchanged
+    },
+    privacy={"k": 5},
+    aggregation={"method": "mean", "keep": "variance"},
+)
+release = aggopt.mask(patients, job)
+print(release.audit)
+print(release.measures)
 
+# %% Body mass index before and after
+release.plot.before_after("bmi")
 
-def main() -> None:
-    job = aggopt.Job(
-        roles={
-            "identifier": ["name"],  # dropped
-            "quasi-identifier": ["age", "sex", "bmi", "bp"],  # masked
-            "confidential": ["progression"],  # published as it is
-        },
-        privacy={"k": 5},
-        aggregation={"method": "mean", "keep": "variance"},
-    )
-    release = aggopt.mask(patients(), job)
+# %% How often attacks succeed
+release.plot.risk()
 
-    print(release.audit)
-    print(release.measures)
-    files = release.write(Path(mkdtemp()) / "patients.csv")
-    print(f"\nWrote {files.table} to publish, a manifest and a key to keep.")
-
-
-if __name__ == "__main__":
-    main()
+# %% The files: one to publish, and a manifest and a key to keep
+with TemporaryDirectory() as folder:
+    files = release.write(Path(folder) / "patients.csv")
+    print(sorted(path.name for path in Path(folder).iterdir()))

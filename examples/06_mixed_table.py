@@ -1,4 +1,5 @@
-"""Mask a table of text, orders, trees, codes and numbers as it is.
+# %% [markdown]
+"""Mask a table of text, orders, trees, codes and numbers.
 
 The job examples/mixed.toml says what no type tells: an order, a tree, which numbers
 are codes.  A published category is one that the table has, or a node of its tree.
@@ -6,6 +7,7 @@ are codes.  A published category is one that the table has, or a node of its tre
 Run:  python examples/06_mixed_table.py
 """
 
+# %% 400 people of an invented firm
 from pathlib import Path
 
 import numpy as np
@@ -38,21 +40,19 @@ def staff() -> pd.DataFrame:
     )
 
 
-def main() -> None:
-    people = staff()
-    release = aggopt.mask(people, JOB)
-    print(release.audit)
+# %% Each attribute keeps its type
+people = staff()
+release = aggopt.mask(people, JOB)
+print(release.audit)
+print(f"\n{'attribute':<10}{'levels':>8}{'published':>11}{'by':>14}  status")
+for name, proof in release.certificates.items():
+    counts = people[name].nunique(), release.table[name].nunique()
+    print(f"{name:<10}{counts[0]:>8}{counts[1]:>11}{proof.solver:>14}  {proof.status}")
 
-    print(f"\n{'attribute':<10}{'levels':>8}{'published':>11}{'by':>14}  status")
-    for name, proof in release.certificates.items():
-        counts = people[name].nunique(), release.table[name].nunique()
-        print(
-            f"{name:<10}{counts[0]:>8}{counts[1]:>11}{proof.solver:>14}  {proof.status}"
-        )
-    found = release.blocks[0].certificate
-    print(f"\ngroups: {found.objective:.1f} lost, {found.bound:.1f} at least")
-    print(f"illness: {', '.join(sorted(release.table['illness'].unique()))}")
+# %% The groups, and the nodes of the tree that are published
+found = release.blocks[0].certificate
+print(f"groups: {found.objective:.1f} lost, {found.bound:.1f} at least")
+print(f"illness: {', '.join(sorted(release.table['illness'].unique()))}")
 
-
-if __name__ == "__main__":
-    main()
+# %% Schooling before and after
+release.plot.before_after("school")

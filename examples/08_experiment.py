@@ -32,3 +32,6 @@ print(f"The second time all of it was in the cache: {again == found}")
 # %% The rows are a table: which method leaves least for an attacker, or loses least
 best = found.to_pandas().groupby(["k", "aggregation"])["pil"].min()
 print(best.round(3).to_string())
+
+# %% Risk against loss of each cell
+found.plot("linkage", "pil")

@@ -50,3 +50,6 @@ for name, c in release.certificates.items():
 # originals, and is run only because it is trusted here
 here = Path(__file__).parent / "own"
 tell(aggopt.mask(table, here / "job.toml", trust=[here / "median_mean.py"]))
+
+# %% Body mass index before and after, by the first model
+release.plot.before_after("bmi")

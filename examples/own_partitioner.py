@@ -64,3 +64,6 @@ with TemporaryDirectory() as folder:
 # %% The manifest says which bytes made the release
 (origin,) = release.manifest()["code"]
 print(f"{origin['name']} of SHA-256 {origin['sha256'][:12]}...: {release.audit}")
+
+# %% The sizes of its groups
+release.plot.groups()

@@ -6,6 +6,7 @@
 import importlib.util
 import inspect
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -26,25 +27,36 @@ ELSEWHERE = {  # functions without an example of their own, and who runs them
 }
 
 
-@pytest.fixture(scope="module")
-def site() -> ModuleType:
-    """Return what makes the pages of the API, which is no part of the package."""
-    spec = importlib.util.spec_from_file_location("_site", DOCS / "_site.py")
+def load(name: str) -> ModuleType:
+    """Return a module of the folder of pages, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     made = importlib.util.module_from_spec(spec)
+    sys.modules[name] = made  # as its dataclasses need
     spec.loader.exec_module(made)
     return made
 
 
-def shown(site: ModuleType) -> set[str]:
+@pytest.fixture(scope="module")
+def api(gallery: ModuleType) -> ModuleType:
+    """Return what makes the pages of the API; it reads the gallery."""
+    return load("_api")
+
+
+@pytest.fixture(scope="module")
+def site(api: ModuleType) -> ModuleType:
+    """Return what connects all parts of the site."""
+    return load("_site")
+
+
+def shown(api: ModuleType) -> set[str]:
     """Return the names that the pages of the API show, by the text of these pages."""
+    shows = r"^\.\. auto(?:class|function|data):: ([\w.]+)$"
     return {
-        f"{module}.{name}"
-        for module, text in site.pages().items()
-        for name in re.findall(
-            r"^\.\. auto(?:class|function|data):: (\w+)$", text, re.M
-        )
+        name
+        for text in api.pages().values()
+        for name in re.findall(shows, text, re.MULTILINE)
     }
 
 
@@ -58,36 +70,36 @@ def test_every_page_stands_in_the_list_and_on_the_site() -> None:
     assert links == pages - {"README", "overview", "contributing", "changes"}
 
 
-def test_every_public_name_has_a_place(site: ModuleType) -> None:
+def test_every_public_name_has_a_place(api: ModuleType) -> None:
     registered = {"partition": PARTITIONERS, "measure": MEASURES}
     named = {f"aggopt.{name}" for name in aggopt.__all__}
     for folder, methods in registered.items():
         named |= {f"aggopt.{folder}.{name}" for name in methods if "." not in name}
     for name in (*AGGREGATORS, *CATEGORY_AGGREGATORS):
         named |= {f"aggopt.aggregate.{name}"} - {"aggopt.aggregate.by_model"}
-    assert named - shown(site) - set(site.MODULES) == set()
+    assert named - shown(api) - set(api.MODULES) == set()
 
 
-def test_what_pages_name_has_a_place(site: ModuleType) -> None:
+def test_what_pages_name_has_a_place(api: ModuleType) -> None:
     """Functions and classes in prose, but for what is said to be private."""
-    there = shown(site)
+    there = shown(api)
     text = "".join(page.read_text("utf-8") for page in DOCS.glob("*.md"))
     named = set(re.findall(r"`(aggopt(?:\.[a-z]\w*)*\.[a-z]\w*)[(`]", text))
-    missing = {name for name in named - there if is_public(name, site)}
+    missing = {name for name in named - there if is_public(name, api)}
     assert missing == set()
 
 
-def is_public(name: str, site: ModuleType) -> bool:
+def is_public(name: str, api: ModuleType) -> bool:
     module, _, last = name.rpartition(".")
-    if module not in site.MODULES:
+    if module not in api.MODULES:
         return False
     found = getattr(import_module(module), last)
     return inspect.isclass(found) or inspect.isfunction(found)
 
 
-def functions(site: ModuleType) -> dict[str, Any]:
+def functions(api: ModuleType) -> dict[str, Any]:
     found = {}
-    for name in sorted(shown(site)):
+    for name in sorted(shown(api)):
         module, _, last = name.rpartition(".")
         thing = getattr(import_module(module), last)
         if callable(thing) and not inspect.isclass(thing):
@@ -95,16 +107,16 @@ def functions(site: ModuleType) -> dict[str, Any]:
     return found
 
 
-def test_every_public_function_has_an_example_that_runs(site: ModuleType) -> None:
+def test_every_public_function_has_an_example_that_runs(api: ModuleType) -> None:
     without = {
         name
-        for name, found in functions(site).items()
+        for name, found in functions(api).items()
         if ">>>" not in (doc := inspect.getdoc(found) or "") or "+SKIP" in doc
     }
     assert without == ELSEWHERE.keys()
 
 
-def test_markup_in_docstrings_is_text(site: ModuleType) -> None:
+def test_markup_in_docstrings_is_text(api: ModuleType) -> None:
     lines = [
         "by:",
         "",
@@ -116,7 +128,7 @@ def test_markup_in_docstrings_is_text(site: ModuleType) -> None:
         "",
         "* and `x_`",
     ]
-    site.plain(None, "", "", None, None, lines)
+    api.plain(None, "", "", None, None, lines)
     assert lines == [
         *["by::", "", "    a * b", "    c_"],
         r"of \|x - x'\| and \*args\_ in `a * b`",
@@ -151,3 +163,52 @@ def test_terms_that_pages_link_to_are_in_the_glossary(site: ModuleType) -> None:
     assert {"microaggregation", "quasi-identifier", "SSE"} <= set(terms)
     assert [term for term in site.COMMON if f"{term}" not in glossary] == []
     assert not site.COMMON & set(terms)
+
+
+@pytest.fixture(scope="module")
+def gallery() -> ModuleType:
+    """Return what makes the pages of the gallery."""
+    return load("_gallery")
+
+
+def test_the_gallery_shows_every_example_with_a_figure(gallery: ModuleType) -> None:
+    examples = gallery.list_examples()
+    scripts = (DOCS.parent / "examples").glob("*.py")
+    assert {each.path for each in examples} == set(scripts)
+    assert len({each.title for each in examples}) == len(examples) >= 12
+    for each in examples:
+        last = [code.splitlines()[-1] for _, code in each.cells]
+        drawn = any(line == "figure" or ".plot" in line for line in last)
+        assert drawn or each.name in {"09_a_folder", "own_solver"}, each.name
+
+
+def test_a_cell_has_its_output_and_its_last_value(gallery: ModuleType) -> None:
+    names: dict[str, Any] = {}
+    assert gallery.run_cell("x = 2\nprint(x)\nx + 1", names, "here") == ("2\n", 3)
+    assert gallery.run_cell("y = x", names, "here") == ("", None)
+
+
+def test_an_example_uses_what_it_imports_and_what_its_jobs_name(
+    gallery: ModuleType,
+) -> None:
+    used = {
+        each.name: {*gallery.resolve_names(each)} for each in gallery.list_examples()
+    }
+    assert {"aggopt.partition.univariate", "aggopt.aggregate.mean"} <= used[
+        "04_one_attribute"
+    ]
+    assert "aggopt.partition.individual_ranking" in used["03_blocks_of_attributes"]
+    assert "aggopt.mask" in used["01_mask_a_table"]
+    assert "aggopt.mask" not in used["own_solver"]
+
+
+def test_a_page_of_the_api_leads_to_examples_pages_and_relatives(
+    api: ModuleType,
+) -> None:
+    pages = api.pages()
+    mdav = pages["aggopt.partition/mdav"]
+    assert "<example-04_one_attribute>" in mdav
+    assert ":doc:`/mathematics/mdav`" in mdav
+    assert ":doc:`mdav <aggopt.partition/mdav>`" in pages["aggopt.partition"]
+    assert api.summarise(PARTITIONERS["mdav"]) in pages["aggopt.partition"]
+    assert len({name.lower() for name in pages}) == len(pages)  # on any file system
