@@ -28,12 +28,12 @@ BLOCKS = (
 )
 PASSES = dict.fromkeys(["ema-0070", "hipaa-expert", "ico-2025", "wp216"], STRICT)
 PASSES["ess"] = f"{ROLES}k = 3\n"
-FAILS = {
-    "ema-0070": f"{ROLES}k = 11\n",
-    "hipaa-expert": f"{ROLES}k = 11\n",
-    "ico-2025": f"{ROLES}k = 12\n",  # nothing limits inferences
-    "wp216": BLOCKS,
-    "ess": f"{ROLES}k = 2\n",
+FAILS = {  # by a figure
+    "ema-0070": (f"{ROLES}k = 11\n", "highest_risk"),
+    "hipaa-expert": (f"{ROLES}k = 11\n", "highest_risk"),
+    "ico-2025": (f"{ROLES}k = 12\n", "unprotected_confidential"),
+    "wp216": (BLOCKS, "group_size"),
+    "ess": (f"{ROLES}k = 2\n", "group_size"),
 }
 
 
@@ -54,11 +54,15 @@ CHECK = ("check", "people.csv", "job.toml", "--standard")
 
 @pytest.mark.parametrize("standard", list_standards())
 def test_a_job_meets_or_misses_the_criteria_of_each_guideline(table, aggopt, standard):
-    for text, code in ((PASSES[standard], 0), (FAILS[standard], 1)):
+    for text, figure in ((PASSES[standard], None), FAILS[standard]):
         write_job(text)
         ended, out, _ = aggopt(*CHECK, standard, "--json")
         (judged,) = json.loads(out)["standards"]
-        assert (ended, judged["missed"] > 0) == (code, code == 1)
+        missed = {
+            line["figure"] for line in judged["criteria"] if line["state"] == "missed"
+        }
+        assert ended == (figure is not None)
+        assert (figure in missed) == bool(missed)
         states = {line["state"] for line in judged["criteria"]}
         assert {"met", "a person must judge"} <= states
         assert all(line["decide"] and line["source"] for line in judged["criteria"])

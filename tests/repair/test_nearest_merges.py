@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from aggopt.partition import mdav
+from aggopt.privacy.exact_order import read_epsilon, read_exact_numbers
+from aggopt.privacy.models.epsilon_m import Proximity
 from aggopt.privacy.models.l_diversity import Diversity
 from aggopt.repair.nearest_merges import apply_merges, list_merges, merge_as_needed
 
@@ -37,6 +39,19 @@ def test_each_union_satisfies_the_requirements(records):
     for count in range(len(merges) + 1):
         merged = apply_merges(labels, merges[:count])
         assert min(len(set(codes[merged == g])) for g in set(merged)) >= 4
+
+
+def test_a_union_that_breaks_a_requirement_is_never_made():
+    values = np.array([0.0, 5.0, -1.0, 1.0, 9.0, 3.0])
+    (numbers,) = (each for _, each in read_exact_numbers(values, 6))
+    requirement = Proximity("pay", numbers, read_epsilon(1), 2, False)
+    X, labels = np.array([[0.0], [0], [1], [1], [9], [9]]), np.repeat([0, 1, 2], 2)
+    assert requirement.is_satisfied(labels)
+    merges = list_merges(X, labels, [requirement])
+    assert merges[0] == (1, 2)  # of 0, 5, -1 and 1, three are near 0
+    for count in range(len(merges) + 1):
+        merged = np.unique(apply_merges(labels, merges[:count]), return_inverse=True)[1]
+        assert requirement.is_satisfied(merged)
 
 
 @pytest.mark.parametrize("most", [1, 4, 9, 10, 13])
