@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import _formulas
 import _gallery
 
 import aggopt
@@ -245,9 +246,7 @@ def _models() -> str:
     ]
     for name in aggopt.models.MODELS:
         head = inspect.getdoc(import_module(f"aggopt.models.{name}")) or ""
-        lines += [name, "-" * len(name), "", ".. code-block:: text", ""]
-        lines += [f"   {line}" for line in head.splitlines()]
-        lines += [""]
+        lines += [name, "-" * len(name), "", *_formulas.render_program(head), ""]
     return "\n".join(lines)
 
 

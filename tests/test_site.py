@@ -17,6 +17,7 @@ import pytest
 import aggopt
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.measure import MEASURES
+from aggopt.models import MODELS
 from aggopt.partition import PARTITIONERS
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -39,7 +40,13 @@ def load(name: str) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def api(gallery: ModuleType) -> ModuleType:
+def formulas() -> ModuleType:
+    """Return what writes formulas of docstrings in LaTeX."""
+    return load("_formulas")
+
+
+@pytest.fixture(scope="module")
+def api(gallery: ModuleType, formulas: ModuleType) -> ModuleType:
     """Return what makes the pages of the API; it reads the gallery."""
     return load("_api")
 
@@ -212,3 +219,40 @@ def test_a_page_of_the_api_leads_to_examples_pages_and_relatives(
     assert ":doc:`mdav <aggopt.partition/mdav>`" in pages["aggopt.partition"]
     assert api.summarise(PARTITIONERS["mdav"]) in pages["aggopt.partition"]
     assert len({name.lower() for name in pages}) == len(pages)  # on any file system
+
+
+FORMULAS = {
+    "sum_ij c_ij y_ij <= floor(n / (2 k))": r"\sum_{ij} c_{ij} y_{ij} \le"
+    r" \lfloor n / (2 k)\rfloor",
+    "sqrt(n / n_j) + |x_i|": r"\sqrt{n / n_j} + |x_i|",
+    "alpha * shift_j^2 in M": r"\alpha \, \text{shift}_j^2 \in M",
+    "sum_{i in U_u} x_{a_cl, l} >= ybar_j'": r"\sum_{i \in U_u} x_{a_{cl}, l} \ge"
+    r" \bar{y}_j'",
+}
+
+
+@pytest.mark.parametrize(("plain", "latex"), FORMULAS.items())
+def test_formulas_of_plain_text_are_latex(
+    formulas: ModuleType, plain: str, latex: str
+) -> None:
+    assert formulas.to_latex(plain).split() == latex.split()
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_every_formula_of_a_model_is_drawn(formulas: ModuleType, name: str) -> None:
+    """All its lines are on the page, without LaTeX that MathML does not know."""
+    convert = pytest.importorskip("latex2mathml.converter").convert
+    head = inspect.getdoc(import_module(f"aggopt.models.{name}")) or ""
+    page = formulas.render_program(head)
+    drawn = [
+        page[place + 2].strip()
+        for place, line in enumerate(page)
+        if line == ".. math::"
+    ]
+    named = re.search(r"\nSubject to\n(.*?)\n\n", head, re.DOTALL)
+    constraints = re.findall(r"^    (\w+):", named[1], re.MULTILINE) if named else []
+    assert constraints
+    assert re.findall(r"^.text{(\w+):}", "\n".join(drawn), re.MULTILINE) == constraints
+    assert len(drawn) > len(constraints)
+    for formula in drawn:
+        assert not re.search(r"\\[a-zA-Z]+|<mi>&<", convert(formula)), formula
