@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 IPOPT := $(VENV)/ipopt-tried
 
-.PHONY: help demo test slow environments newest mutants lint docs lock keys pictures bench clean
+.PHONY: help demo test slow environments dist newest mutants lint docs lock keys pictures bench clean
 
 help: ## say what each target does (this)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -28,6 +28,9 @@ slow: $(IPOPT) ## run the tests marked slow, which take minutes and are none of 
 
 environments: $(READY) ## try a wheel with the oldest versions, and with the newest Python of this machine
 	@$(BIN)/python .ci/environments.py oldest python
+
+dist: $(READY) ## build wheel and source archive in dist/, and try each in an empty environment
+	@$(BIN)/python .ci/environments.py dist
 
 newest: $(READY) ## try a wheel with the newest version of every package, before make lock
 	@$(BIN)/python .ci/environments.py newest

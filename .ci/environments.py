@@ -1,10 +1,11 @@
 """Try the wheel of aggopt in new environments outside the checkout.
 
-Usage: python .ci/environments.py [oldest] [python] [newest]
+Usage: python .ci/environments.py [oldest] [python] [newest] [dist]
 
 oldest: the lowest versions that pyproject.toml allows, with Python 3.11
 python: the versions of the lock, with the newest Python of this machine
 newest: the newest version of every package, without the exclusions of pyproject.toml
+dist: builds wheel and source archive in dist/, and tries each with the lock
 
 Each environment runs the demo and the tests marked smoke.  The exit code is 1 if one
 of them fails.
@@ -22,6 +23,7 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / ".ci" / "lock"
+DIST = ROOT / "dist"
 VERSIONS = ("3.13", "3.12")  # newer than the lowest; the lock is made for no others
 EXTRAS = ("app", "dask", "data", "excel", "polars", "stats", "pounce", "ripopt", "scip")
 
@@ -84,7 +86,27 @@ def install_newest(python: Path, wheel: Path, folder: Path) -> bool:
     )
 
 
-def passes(name: str, folder: Path, wheel: Path) -> bool:
+def install_package(python: Path, package: Path) -> bool:
+    """Install a wheel, or build one from a source archive, without dependencies."""
+    if package.suffix == ".whl":
+        return pip_install(python, "--no-deps", package)
+    uv = (sys.executable, "-m", "uv", "--no-config", "pip", "install", "--quiet")
+    options = ("--python", python, "--no-deps", "--no-build-isolation")
+    return run(*uv, *options, package)
+
+
+def build_dist() -> dict[str, Path]:
+    """Return the wheel and the source archive of this version, built in dist/."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    build = (sys.executable, "-m", "uv", "--no-config", "build", "--quiet")
+    if not run(*build, "--no-build-isolation", "--out-dir", DIST, ROOT):
+        sys.exit("Wheel and source archive cannot be built.")
+    (wheel,) = DIST.glob("*.whl")
+    (archive,) = DIST.glob("*.tar.gz")
+    return {"wheel": wheel, "archive": archive}
+
+
+def passes(name: str, folder: Path, package: Path) -> bool:
     """Return whether an environment is built and its demo and tests succeed."""
     if name == "python":
         base = newest_python()
@@ -102,13 +124,11 @@ def passes(name: str, folder: Path, wheel: Path) -> bool:
     if not run(sys.executable, "-m", "uv", "--quiet", "venv", "-p", base, environment):
         return False
     if name == "newest":
-        built = install_newest(python, wheel, folder)
+        built = install_newest(python, package, folder)
         list_changes(python)
     else:
         files = ("oldest",) if name == "oldest" else ("all", "pounce", "ripopt", "scip")
-        built = install_locked(python, *files) and pip_install(
-            python, "--no-deps", wheel
-        )
+        built = install_locked(python, *files) and install_package(python, package)
     caches = {"NUMBA_CACHE_DIR": "kernels", "PYTHONPYCACHEPREFIX": "bytecode"}
     cache = {key: str(folder / f"{name}-{each}") for key, each in caches.items()}
     # versions that are not locked may warn of what is to come
@@ -150,6 +170,10 @@ def main() -> None:
     names = sys.argv[1:] or ["oldest", "python"]
     with TemporaryDirectory() as place:
         folder = Path(place)
+        if names == ["dist"]:
+            built = build_dist().items()
+            failed = [name for name, file in built if not passes(name, folder, file)]
+            sys.exit(f"Failed in: {', '.join(failed)}" if failed else 0)
         build = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps")
         if not run(*build, "--no-build-isolation", "-w", folder, ROOT):
             sys.exit("The wheel cannot be built.")

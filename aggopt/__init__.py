@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from aggopt.pipeline.review.repeat import repeat as repeat
     from aggopt.release.release import Release as Release
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _FOLDERS = (
     "aggregate",

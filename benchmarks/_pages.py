@@ -1,9 +1,11 @@
 """Run benchmarks and write what each prints to its page.  Not a benchmark.
 
-Run:  python benchmarks/_pages.py [NAME ...]        (`make bench`)
+Run:  python benchmarks/_pages.py [--limit SECONDS] [NAME ...]        (`make bench`)
+      python benchmarks/_pages.py --list                      (the list, and no run)
 Every benchmark, or those that are named; `docs/benchmarks/NAME.md` is written anew with
-what it printed, the machine, the date and the seconds, and `docs/benchmarks/README.md`
-lists all pages that are there.
+what it printed, the version, the machine, the date and the seconds.
+`docs/benchmarks/README.md` lists all benchmarks, and states which were not run for this
+version.  A benchmark that takes longer than the limit is ended, and its page is kept.
 """
 
 import ast
@@ -14,6 +16,8 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from signal import SIGKILL
+from threading import TIMEOUT_MAX, Timer
 from time import perf_counter
 
 import aggopt
@@ -39,17 +43,24 @@ def machine() -> str:
     return f"{processor}, {cores or os.cpu_count()} cores, {memory:.0f} GiB"
 
 
-def ran(name: str) -> bool:
-    """Run a benchmark, show what it prints and write its page; say if it ended well."""
+def ran(name: str, limit: float | None) -> bool:
+    """Run a benchmark, show its output and write its page; return if it ended well."""
     print(f"== benchmarks/{name}.py", flush=True)
     started = perf_counter()
     wide = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
     words = [sys.executable, str(HERE / f"{name}.py")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=wide) as run:
+        timer = Timer(limit or TIMEOUT_MAX, run.kill)
+        timer.daemon = True
+        timer.start()
         lines = []
         for line in run.stdout or ():
             print(line, end="", flush=True)
             lines.append(ESCAPES.sub("", line).rstrip())
+        timer.cancel()
+    if limit and run.returncode == -SIGKILL:
+        print(f"Ended after {limit:g} seconds: no page is written.")
+        return True
     if run.returncode == 0:
         write(name, "\n".join(lines), perf_counter() - started)
     return run.returncode == 0
@@ -75,36 +86,49 @@ Printed by aggopt {aggopt.__version__} on {date}, {machine()}, Python \
     (TO / f"{name}.md").write_text(text, "utf-8")
 
 
+def benchmarks() -> list[str]:
+    """Return the names of all benchmarks."""
+    return sorted(path.stem for path in HERE.glob("[a-z]*.py"))
+
+
 def listed() -> None:
-    """Write the list of the pages that are there."""
+    """Write the list of all benchmarks, with the version that printed each page."""
     rows = []
-    for page in sorted(TO.glob("[a-z]*.md")):
-        said = page.read_text("utf-8")
-        date = re.search(r" on (\d{4}-\d\d-\d\d), ", said)
+    for name in benchmarks():
+        page = TO / f"{name}.md"
+        said = page.read_text("utf-8") if page.exists() else ""
+        version = re.search(r"^Printed by aggopt (\S+) on (\S+), ", said, re.MULTILINE)
         took = re.search(r"in (\d+) seconds:", said)
-        rows.append(
-            f"| [{page.stem}]({page.name}) | {head(page.stem).splitlines()[0]} "
-            f"| {date[1] if date else ''} | {took[1] if took else ''} |"
-        )
-    text = """# Benchmarks
+        by, date = version.groups() if version else ("", "")
+        current = "yes" if by == aggopt.__version__ else "not run for this version"
+        link = f"[{name}]({name}.md)" if said else f"`benchmarks/{name}.py`"
+        cells = (link, head(name).splitlines()[0], by, date, took[1] if took else "")
+        rows.append(f"| {' | '.join((*cells, current))} |")
+    text = f"""# Benchmarks
 
-What `make bench` printed: each page has the output of one benchmark, as it is, with
-the machine and the date. `make bench ONLY="units p3m"` writes these two anew. Others
-are run by the same command, and have no page until somebody does: some take hours.
+What `make bench` printed: each page has the output of one benchmark, with the version,
+the machine and the date. `make bench ONLY="units p3m"` writes these two anew. Some
+benchmarks take hours, so not all of them are run for each version. The last column
+compares with version {aggopt.__version__}.
 
-| page | what | date | seconds |
-|---|---|---|---|
+| benchmark | what | version | date | seconds | this version |
+|---|---|---|---|---|---|
 """
     (TO / "README.md").write_text(text + "\n".join(rows) + "\n", "utf-8")
 
 
 def main() -> None:
-    every = {path.stem for path in HERE.glob("[a-z]*.py")}
-    named = sys.argv[1:] or sorted(every - {"statistics"})  # its parts have pages
+    words = sys.argv[1:]
+    if words == ["--list"]:
+        listed()
+        return
+    limit = float(words.pop(1)) if words[:1] == ["--limit"] else None
+    names = words[1:] if limit else words
+    named = names or [n for n in benchmarks() if n != "statistics"]  # parts have pages
     for name in named:
         if not (HERE / f"{name}.py").exists():
             sys.exit(f"There is no benchmarks/{name}.py.")
-    failed = [name for name in named if not ran(name)]
+    failed = [name for name in named if not ran(name, limit)]
     listed()
     if failed:
         sys.exit(f"Ended with an error: {', '.join(failed)}.")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from categories import adult, types
+from _category_tables import Typed, adult
 from rich.console import Console
 from rich.table import Table
 from scipy.spatial.distance import cdist
@@ -29,9 +29,9 @@ from aggopt.measure.registry import TypedComparison
 K = 5
 
 
-def released(frame: pd.DataFrame) -> pd.DataFrame:
+def released(table: Typed) -> pd.DataFrame:
     """Return means and most frequent categories of groups."""
-    encoded = aggopt.encode(frame, types(frame))
+    encoded = table.encoded
     groups = np.asarray(aggopt.partition.blocked(encoded, K, effort="fast"))
     columns = {}
     for each in encoded.attributes:
@@ -66,10 +66,11 @@ def by_all_distances(pair: Pair) -> float:
 
 def main() -> None:
     """Print what each part took."""
-    frame = adult()
-    masked, how = released(frame), types(frame)
+    table = adult()
+    frame, how = table.frame, table.types
+    masked = released(table)
     few, small = frame[:50], masked[:50]
-    assess(few, few.assign(age=small["age"]), types(few))  # loads what it needs
+    assess(few, few.assign(age=small["age"]), how)  # loads what it needs
     everything, *whole = timed(lambda: assess(frame, masked, how))
     tables, *made = timed(lambda: TypedComparison.of(frame, masked, how))
     linkage, *linked = timed(lambda: tables.figure(MEASURES["linkage"]))

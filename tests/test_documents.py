@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from test_import_direction import FLOORS
 
+import aggopt
+
 ROOT = Path(__file__).parent.parent
 NONE = {  # what names what there was; and what stands at the top, and on the site alone
     *("CHANGELOG.md", "index.md", "overview.md", "contributing.md", "changes.md")
@@ -183,3 +185,30 @@ def test_troubleshooting_quotes_messages_that_there_are() -> None:
     messages = "\n".join(path.read_text("utf-8") for path in golden)
     messages += (ROOT / "docs" / "input-contract.md").read_text("utf-8")
     assert [text for text in quoted if text not in messages] == []
+
+
+BENCHMARK_PAGES = sorted((ROOT / "docs" / "benchmarks").glob("[a-z]*.md"))
+
+
+@pytest.mark.parametrize("page", BENCHMARK_PAGES, ids=lambda page: page.name)
+def test_a_page_of_a_benchmark_is_of_this_version_or_says_so(page: Path) -> None:
+    """It names version, date, machine and seconds; the list marks an older version."""
+    pattern = (
+        r"^Printed by aggopt (\S+) on \d{4}-\d\d-\d\d, .+, \d+ cores, .+ seconds:$"
+    )
+    version = re.search(pattern, page.read_text("utf-8"), re.MULTILINE)
+    assert version is not None
+    listed = (page.parent / "README.md").read_text("utf-8")
+    (row,) = re.findall(rf"^\| \[{page.stem}\].*$", listed, re.MULTILINE)
+    assert f"| {version[1]} |" in row
+    assert row.endswith("| yes |") == (version[1] == aggopt.__version__)
+
+
+def test_every_benchmark_has_a_page_or_is_listed_without() -> None:
+    listed = (ROOT / "docs" / "benchmarks" / "README.md").read_text("utf-8")
+    names = {path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py")}
+    rows = re.findall(
+        r"^\| (?:\[(\w+)\]\(|`benchmarks/(\w+)\.py`)", listed, re.MULTILINE
+    )
+    assert {one or other for one, other in rows} == names
+    assert f"version {aggopt.__version__}." in listed

@@ -87,6 +87,16 @@ def test_every_public_name_has_a_place(api: ModuleType) -> None:
     assert named - shown(api) - set(api.MODULES) == set()
 
 
+def test_no_public_name_is_gone(api: ModuleType, request: Any) -> None:
+    """The committed list is of the last version: docs/stability.md."""
+    listed = Path(__file__).with_name("public_names.txt")
+    there = shown(api)
+    if request.config.getoption("--rewrite-messages"):
+        listed.write_text("\n".join([*sorted(there), ""]), "utf-8")
+    gone = set(listed.read_text("utf-8").split()) - there
+    assert gone == set(), "deprecate a public name for two minor versions first"
+
+
 def test_what_pages_name_has_a_place(api: ModuleType) -> None:
     """Functions and classes in prose, but for what is said to be private."""
     there = shown(api)
