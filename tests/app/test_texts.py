@@ -45,12 +45,15 @@ def test_a_translated_sentence_keeps_each_field_and_matches_itself(language):
         lost = fields(sentence) - fields(translation)
         assert lost <= {"section"}, sentence  # of a job file, which the page shows
         values = {f: "7" if len(f) == 1 else "<b>" for f in fields(sentence)}
+        values |= dict.fromkeys(filter(str.isupper, values), "no")
         told = Texts(language).tell(sentence.format(**values))
         assert "<b>" not in told
         assert "lang=" not in told
 
 
 def test_a_sentence_that_is_not_known_is_marked_and_escaped():
+    assert Texts("de").translate("text, 3 different") == "Text, 3 verschiedene"
+    assert Texts("de").translate("so it is, 3 different") is None
     assert Texts("de").tell("So <it> is.") == '<span lang="en">So &lt;it&gt; is.</span>'
     assert Texts(FIRST).tell("so it is.", begins=True) == "So it is."
 

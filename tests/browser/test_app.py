@@ -201,6 +201,18 @@ def served_job(context, served):
     return context[0].request.get(url).text()
 
 
+def test_the_end_of_a_task_keeps_what_was_typed(context, served):
+    url = f"http://127.0.0.1:{served.port}"
+    page = context[0].new_page()
+    page.goto(f"{url}/protect")
+    page.get_by_label("Smallest group k").fill("9")
+    mine = {"Origin": url, "Sec-Fetch-Site": "same-origin"}
+    context[0].request.post(f"{url}/risk", form={"screen": "risk"}, headers=mine)
+    page.get_by_role("link", name="Show the result").wait_for(timeout=60_000)
+    assert page.get_by_label("Smallest group k").input_value() == "9"
+    page.close()
+
+
 def test_a_second_page_says_that_it_is_one(context, served):
     pages = [context[0].new_page() for _ in range(2)]
     for page in pages:

@@ -19,6 +19,10 @@ const show = (id, shown) => {
 const BUSY = ["running", "starting"];
 let before = Number(document.body.dataset.number);
 let wasBusy = BUSY.includes(document.body.dataset.status || "");
+// whether a field has a value that was not sent
+let edited = false;
+
+addEventListener("input", () => (edited = true));
 
 /** @param {Activity} activity */
 function update(activity) {
@@ -36,7 +40,8 @@ function update(activity) {
   const ended = !busy && activity.number !== before && (wasBusy || activity.number < before);
   before = activity.number;
   wasBusy = busy;
-  if (ended) location.reload();
+  if (ended && edited) show("ended", true);
+  else if (ended) location.reload();
 }
 
 if (find("progress")) {

@@ -46,10 +46,11 @@ class Texts:
             match = pattern.fullmatch(sentence)
             if match:
                 values = {
-                    name: (self.translate(value) or value) if name.isupper() else value
+                    name: self.translate(value) if name.isupper() else value
                     for name, value in match.groupdict().items()
                 }
-                return translation.format_map(values)
+                if None not in values.values():
+                    return translation.format_map(values)
         return sentence if self.language == FIRST else None
 
     def tell(self, sentence: str, *, begins: bool = False) -> Markup:
