@@ -1,8 +1,7 @@
-"""The table in docs/input-contract.md, row by row."""
+"""The tables of `aggopt mask` in the input contract, row by row."""
 
 import datetime as dt
 import os
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyreadstat
 import pytest
+from contract_rows import OF_MASK, read_pages, read_rows
 from tables import ROLES, job, people, smallest
 
 import aggopt
@@ -23,7 +23,6 @@ from aggopt.errors import AggoptError, PrivacyError
 from aggopt.job import Missing
 from aggopt.privacy import t_closeness
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "input-contract.md"
 Case = Callable[[Path], tuple[Any, Any]]
 
 frame = people()
@@ -1010,14 +1009,7 @@ CASES: dict[str, Case] = {
 }
 
 
-def documented() -> dict[str, tuple[str, str]]:
-    page = DOCUMENT.read_text("utf-8").split("\n## ")[1]
-    rows = re.findall(r"^\| (?!Input ).*", page, re.MULTILINE)
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-    return {name: (outcome, says) for name, outcome, says in cells}
-
-
-TABLE = documented()
+TABLE = read_rows(read_pages(OF_MASK))
 
 
 def test_the_document_and_the_tests_list_the_same_inputs() -> None:

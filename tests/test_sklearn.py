@@ -400,7 +400,7 @@ def test_a_clone_is_not_fitted() -> None:
         copy.transform(X)
 
 
-# what comes in, row by row of docs/input-contract.md
+# what comes in, row by row of docs/input-commands.md
 
 NAMED = pd.DataFrame(X, columns=["a", "b", "c"])
 SHUFFLED = X[np.random.default_rng(5).permutation(len(X))]

@@ -11,6 +11,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from checks.tried import by
+from contract_rows import rows_of
 from refusals import refused
 
 from aggopt.checks import (
@@ -230,7 +231,6 @@ def euros(original, released):
 euros.excused = {%r: %r}
 """
 OWN = Path(__file__).parents[2] / "examples" / "own" / "median_mean.py"
-DOCUMENT = Path(__file__).parents[2] / "docs" / "input-contract.md"
 CASES = {  # by the row of the page: words on the command line, and the file
     "a file with a function of a kind": (["good.py"], FILE.partition("def first")[0]),
     "a file whose function breaks a law": (["mine.py"], FILE),
@@ -251,9 +251,7 @@ CASES = {  # by the row of the page: words on the command line, and the file
 
 
 def rows():
-    part = DOCUMENT.read_text("utf-8").split("## Code tested against laws\n")[1]
-    found = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", part, re.MULTILINE)
-    return {name: (outcome, says) for name, outcome, says in found[1:]}
+    return rows_of("Code tested against laws")
 
 
 def test_the_page_and_the_tests_list_the_same_inputs():

@@ -2,10 +2,10 @@
 
 import json
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from contract_rows import rows_of
 from households import OF_RECORDS, members, of
 from refusals import refused
 from tables import people
@@ -260,7 +260,6 @@ def test_releases_are_compared_side_by_side(printed, several) -> None:
     assert json.loads(said)["holds"]
 
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "input-contract.md"
 OF = ("--original", "people.csv")
 CASES = {  # by the row of the page: words on the command line
     "a table, its release and their job": ("risk", *LOOK),
@@ -295,10 +294,7 @@ CASES = {  # by the row of the page: words on the command line
 
 
 def rows() -> dict[str, tuple[str, str]]:
-    part = DOCUMENT.read_text("utf-8").split("## Review of releases\n")[1]
-    part = part.split("\n## ")[0]
-    found = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", part, re.MULTILINE)
-    return {name: (outcome, says) for name, outcome, says in found[1:]}
+    return rows_of("Review of releases")
 
 
 def test_the_page_and_the_tests_list_the_same_inputs() -> None:

@@ -1,4 +1,4 @@
-"""The table of folders in docs/input-contract.md, row by row."""
+"""The table of folders in docs/input-folders.md, row by row."""
 
 import numpy as np
 import pandas as pd

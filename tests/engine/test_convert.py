@@ -421,7 +421,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
     assert many < 1.3 * few
 
 
-# what comes in, row by row of docs/input-contract.md
+# what comes in, row by row of docs/input-folders.md
 
 TWO = [*NUMBERS[:2], '"a\nb"']
 

@@ -275,7 +275,7 @@ def test_the_page_names_every_column_and_every_option():
     assert [name for name in names if f"`{name}" not in PAGE] == []
 
 
-# what comes in, row by row of docs/input-contract.md
+# what comes in, row by row of docs/input-commands.md
 
 CASES = {
     "nothing to go through": {},
