@@ -51,6 +51,7 @@ TEXTS = {
     "region": {1: "North", 2: "Middle", 3: "South", 4: "One island"},
     "age": {-9: "not asked"},
     "trust": {99: "refused"},
+    "answer": {0: "no", 1: "yes", 9: "no answer"},
     "illness": {1: "flu", 2: "cold", 3: "none", 4: "rare disease"},
 }
 
@@ -68,6 +69,7 @@ def survey(tmp_path_factory) -> Path:
             "region": rng.integers(1, 4, 60).astype(float),
             "trust": np.where(n % 7 == 0, 99.0, rng.integers(0, 11, 60)),
             "illness": np.where(n == 0, 4.0, rng.integers(1, 4, 60)),
+            "answer": np.where(n % 6 == 0, 9.0, n % 2),
             "weight": rng.uniform(50, 150, 60),
         }
     )
@@ -77,7 +79,11 @@ def survey(tmp_path_factory) -> Path:
         file_label="wave 3, internal",
         column_labels={"age": "Age <in>\x0byears & more"},
         variable_value_labels=TEXTS,
-        missing_ranges={"age": [-9], "trust": [{"lo": 98, "hi": 99}]},
+        missing_ranges={
+            "age": [-9],
+            "trust": [{"lo": 98, "hi": 99}],
+            "answer": [{"lo": 9, "hi": 9}],
+        },
     )
     return path
 
@@ -91,7 +97,7 @@ def release(survey):
                 "identifier": ["person"],
                 "quasi-identifier": ["age", "region"],
                 "confidential": ["illness"],
-                "other": ["trust"],
+                "other": ["trust", "answer"],
                 "weight": ["weight"],
             },
             privacy={"k": 5},
@@ -146,7 +152,9 @@ def test_it_describes_the_file(tmp_path, release) -> None:
     titles = [element.text for element in find_all(files.ddi, "titl")]
     assert titles == ["Codebook: Survey 2026", "Survey 2026"]
     variables = find_variables(files.ddi)
-    assert list(variables) == ["age", "region", "trust", "illness", "weight"]
+    assert list(variables) == [
+        *("age", "region", "trust", "illness", "answer", "weight")
+    ]
     label = "Age <in>\N{REPLACEMENT CHARACTER}years & more"
     assert list_texts(variables["age"], "labl") == [label]
     assert list_texts(variables["region"], "catgry/catValu") == ["1", "2", "3"]
@@ -159,9 +167,15 @@ def test_it_describes_the_file(tmp_path, release) -> None:
     trust = variables["trust"]
     assert [item.get("VALUE") for item in trust.findall(f".//{SPACE}item")] == ["99"]
     assert [c.get("missing") for c in trust.findall(f"{SPACE}catgry")] == ["Y"]
+    answer = variables["answer"]
+    assert list_texts(answer, "catgry/labl") == ["no", "yes", "no answer"]
+    assert [c.get("missing") for c in answer.findall(f"{SPACE}catgry")] == [
+        *(None, None, "Y")
+    ]
+    assert answer.find(f"{SPACE}varFormat").get("type") == "numeric"
     (processing,) = find_all(files.ddi, "dataProcessing")
     assert "groups of at least 5 records" in processing.text
-    assert "Published unchanged: illness, trust." in processing.text
+    assert "Published unchanged: illness, trust, answer." in processing.text
 
 
 @pytest.mark.parametrize("ending", [".sav", ".csv"])
@@ -174,10 +188,23 @@ def test_it_has_no_value_of_fewer_than_k_records(tmp_path, release, ending) -> N
     for name, variable in find_variables(files.ddi).items():
         tags = "catgry/labl" if ending == ".sav" else "catgry/catValu"
         for label in list_texts(variable, tags):
-            if label != "refused":
+            if label not in ("refused", "no answer"):
                 assert (masked[name] == label).sum() >= 5
         assert not variable.findall(f"{SPACE}sumStat")
         assert not variable.findall(f"{SPACE}valrng")
+
+
+def test_a_file_without_codes_is_described_by_its_texts(tmp_path, release) -> None:
+    files = release.write(tmp_path / "masked.csv", ddi=True)
+    variables = find_variables(files.ddi)
+    assert list_texts(variables["answer"], "catgry/catValu") == ["no", "yes"]
+    assert list_texts(variables["answer"], "txt") == ["An empty entry is missing."]
+    assert list_texts(variables["trust"], "txt") == ["An empty entry is missing."]
+    assert not variables["trust"].findall(f"{SPACE}catgry")
+    assert variables["answer"].find(f"{SPACE}varFormat").get("type") == "character"
+    written = pd.read_csv(files.table)
+    assert set(written["answer"].dropna()) == {"no", "yes"}
+    assert written["trust"].isna().any()
 
 
 def test_a_repeated_release_has_the_same_codebook(tmp_path, release, survey) -> None:

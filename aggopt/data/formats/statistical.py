@@ -294,7 +294,7 @@ def _prepare(column: pa.ChunkedArray, book: Codebook, ending: str) -> PreparedCo
     if is_text(kind):
         entries = column.to_pylist()
         codes = book.encode_texts(entries) if has_codes else None
-        if codes is None or not _supports_texts(codes, ending):
+        if codes is None or not supports_texts(codes, ending):
             return PreparedColumn(pd.Series(entries, dtype="string"), measure="nominal")
         return _with_texts(codes, book, "ordinal" if book.ordered else "nominal")
     if pa.types.is_timestamp(kind):
@@ -305,12 +305,12 @@ def _prepare(column: pa.ChunkedArray, book: Codebook, ending: str) -> PreparedCo
     if pa.types.is_date(kind):
         return PreparedColumn(pd.Series(column.to_pylist()))
     numbers = column.cast(pa.float64()).to_pylist()
-    if not has_codes or not _supports_texts(numbers, ending):
+    if not has_codes or not supports_texts(numbers, ending):
         return PreparedColumn(pd.Series(numbers, dtype="float64"))
     return _with_texts(numbers, book, "scale")
 
 
-def _supports_texts(codes: Sequence[Code | None], ending: str) -> bool:
+def supports_texts(codes: Sequence[Code | None], ending: str) -> bool:
     """Whether texts may represent codes: in Stata only for whole numbers."""
     present = (code for code in codes if code is not None)
     return ending in _DECLARING or all(

@@ -23,7 +23,7 @@ from aggopt.partition.shared.result import Block
 from aggopt.release.files.type_support import require_supported_table
 
 ROOM = 2**16  # bytes that fit, unless the disk is full
-_TRUTH = ((0.0, "False"), (1.0, "True"))  # as text spells them elsewhere
+TRUTH = ((0.0, "False"), (1.0, "True"))  # as text spells them elsewhere
 
 
 def write_table(
@@ -38,7 +38,7 @@ def write_table(
     """
     format = require_format(to, written=True)
     if not format.declares_missing:
-        table = _replace_missing_codes(table, books)
+        table = replace_missing_codes(table, books)
     if not format.has_booleans:
         table, books = _replace_booleans(table, books)
     masked = job.roles.quasi_identifier
@@ -63,13 +63,13 @@ def _replace_booleans(
     all_books = dict(books)
     for j, name in enumerate(table.column_names):
         if pa.types.is_boolean(table.column(j).type):
-            texts = pc.if_else(table.column(j), _TRUTH[1][1], _TRUTH[0][1])
+            texts = pc.if_else(table.column(j), TRUTH[1][1], TRUTH[0][1])
             table = table.set_column(j, name, texts)
-            all_books[name] = Codebook(all_books.get(name, Codebook()).label, _TRUTH)
+            all_books[name] = Codebook(all_books.get(name, Codebook()).label, TRUTH)
     return table, all_books
 
 
-def _replace_missing_codes(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table:
+def replace_missing_codes(table: pa.Table, books: Mapping[str, Codebook]) -> pa.Table:
     """Return a table with null for codes that represent missing values."""
     for j, name in enumerate(table.column_names):
         book = books.get(name, Codebook())

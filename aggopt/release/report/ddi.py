@@ -18,7 +18,9 @@ import pyarrow as pa
 
 from aggopt.core.plural import plural
 from aggopt.data.formats.registry import FORMATS, Format, get_suffix
+from aggopt.data.formats.statistical import supports_texts
 from aggopt.data.readers.codebook import Codebook, spell_code
+from aggopt.release.files.write_table import TRUTH, replace_missing_codes
 from aggopt.release.report.facts import Facts
 from aggopt.release.report.sections.headline import (
     STATISTICS,
@@ -52,8 +54,10 @@ def render_ddi(facts: Facts, name: str, steps: Mapping[str, float | None]) -> by
 
     `steps` has the step of each rounded attribute: its values are multiples of it.
     """
-    table = facts.released.to_arrow()
     format = FORMATS[get_suffix(Path(name))]
+    table = facts.released.to_arrow()
+    if not format.declares_missing:
+        table = replace_missing_codes(table, facts.released.codebooks)
     variables = [
         _make_variable(facts, format, each, j, table.column(each), steps.get(each))
         for j, each in enumerate(table.column_names, 1)
@@ -132,7 +136,8 @@ def _list_advice(facts: Facts) -> Iterator[str]:
     names = ", ".join(name for name in facts.columns if name not in moved)
     statistics = [name for name in STATISTICS if name in keeps]
     if names and statistics:
-        what = " and ".join(f"the {statistic}" for statistic in statistics)
+        weighted = "weighted " if facts.job.roles.weight else ""
+        what = " and ".join(f"the {weighted}{statistic}" for statistic in statistics)
         yield f"As in the originals, but for rounding: {what} of {names}."
     if facts.columns and "variance" not in keeps:
         yield "Variances of masked numbers are smaller than in the originals."
@@ -219,11 +224,13 @@ def _make_variable(
         or pa.types.is_boolean(kind)
         or name in facts.released.domains
     )
-    frequent = _select_frequent(column, facts.audit.k)
-    if is_category:
-        categories = _list_categories(frequent, book, format)
-    else:
-        categories = _list_labelled_codes(frequent, book, format)
+    has_codes = _has_codes(column, book, format)
+    categories: list[_Category] = []
+    if is_category or book.texts or book.missing:
+        entries = _select_frequent(column, facts.audit.k)
+        texts = is_category or pa.types.is_string(kind)
+        listed = _list_categories if texts else _list_labelled_numbers
+        categories = listed(entries, book, has_codes)
     missing = [category for category in categories if category.is_missing]
     parts = [_make_category(category) for category in categories]
     if book.label:
@@ -233,14 +240,13 @@ def _make_variable(
         parts.append(_make("invalrng", *items))
     if column.null_count:
         parts.append(_make("txt", text="An empty entry is missing."))
-    is_coded = is_category and format.has_codes and bool(book.texts)
     is_discrete = is_category or bool(book.texts) or not _is_continuous(kind)
     is_weight = {"wgt": "wgt"} if name in facts.job.roles.weight else {}
     return _make(
         "var",
         *parts,
         _make("codInstr", text=" ".join(_describe_column(facts, name, step))),
-        _make_format(kind, is_coded),
+        _make_format(kind, has_codes and not _has_text_codes(book)),
         ID=f"V{number}",
         name=name,
         files=_FILE,
@@ -255,33 +261,43 @@ def _select_frequent(column: pa.ChunkedArray, k: int) -> list[Any]:
     return [entry for entry, n in counts.items() if entry is not None and n >= k]
 
 
+def _has_codes(column: pa.ChunkedArray, book: Codebook, format: Format) -> bool:
+    """Whether the file has codes with texts in place of these entries."""
+    if not format.has_codes or pa.types.is_boolean(column.type):
+        return format.has_codes
+    codes = book.encode_texts(column.to_pylist()) if book.texts else None
+    return codes is not None and supports_texts(codes, format.name)
+
+
+def _has_text_codes(book: Codebook) -> bool:
+    return any(isinstance(code, str) for code, _ in book.texts)
+
+
 def _list_categories(
-    entries: Iterable[Any], book: Codebook, format: Format
+    entries: Iterable[Any], book: Codebook, has_codes: bool
 ) -> list[_Category]:
     """Return the categories of a column in the order of their codes, or of texts."""
-    if format.has_codes and not book.texts and all(type(e) is bool for e in entries):
-        return [_Category(str(int(entry)), str(entry)) for entry in sorted(entries)]
-    codes = {text: code for code, text in book.texts}
-    coded = sorted((codes[entry], entry) for entry in entries if entry in codes)
-    others = sorted(str(entry) for entry in entries if entry not in codes)
-    return [
-        _Category(spell_code(code), text) if format.has_codes else _Category(text)
-        for code, text in coded
-    ] + [_Category(text) for text in others]
-
-
-def _list_labelled_codes(
-    entries: Iterable[Any], book: Codebook, format: Format
-) -> list[_Category]:
-    """Return the codes among numbers or texts that have a text, or that are missing."""
-    names = book.names
+    codes = {text: code for code, text in book.texts or TRUTH}
+    texts = [str(entry) for entry in entries]
+    coded = sorted((codes[text], text) for text in texts if text in codes)
+    others = sorted(text for text in texts if text not in codes)
     categories = []
-    for code in sorted(entries):
-        is_missing = format.declares_missing and book.is_missing_code(code)
-        if code in names or is_missing:
-            text = names.get(code, "")
-            categories.append(_Category(spell_code(code), text, is_missing))
-    return categories
+    for code, text in coded:
+        value, label = (spell_code(code), text) if has_codes else (text, "")
+        categories.append(_Category(value, label, book.is_missing_code(code)))
+    return categories + [_Category(text) for text in others]
+
+
+def _list_labelled_numbers(
+    entries: Iterable[Any], book: Codebook, has_codes: bool
+) -> list[_Category]:
+    """Return the numbers of a column that have a text, or represent missing values."""
+    names = book.names
+    return [
+        _Category(spell_code(n), names.get(n, ""), book.is_missing_code(n))
+        for n in sorted(entries)
+        if n in names or book.is_missing_code(n)
+    ]
 
 
 def _is_continuous(kind: pa.DataType) -> bool:
