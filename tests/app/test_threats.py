@@ -284,6 +284,16 @@ def test_every_response_has_the_headers(page, path, method):
         assert headers["cross-origin-opener-policy"] == "same-origin"
 
 
+def test_the_report_has_the_policy_that_it_states(protected):
+    _, headers, text = protected.send("GET", "/report")
+    policy = headers["content-security-policy"]
+    stated, _, framing = policy.rpartition("; ")
+    assert f'content="{stated}"' in text
+    assert framing == "frame-ancestors 'none'"
+    assert "default-src 'none'" in stated
+    assert "unsafe" not in stated
+
+
 # 10 going online
 
 ALONE = """
