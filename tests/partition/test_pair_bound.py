@@ -319,8 +319,8 @@ def test_a_signal_at_any_time_leaves_a_bound_or_is_raised():
     try:
         for delay in (0.001, 0.01, 0.03, 0.1):
             came.clear()
-            Timer(delay, signal.raise_signal, [signal.SIGINT]).start()
-            with suppress(KeyboardInterrupt):
+            with suppress(KeyboardInterrupt):  # which may come at once under load
+                Timer(delay, signal.raise_signal, [signal.SIGINT]).start()
                 assert 0 <= loss_bound(X, 3, bound=0.2) <= whole
                 came.wait()
             assert came.is_set()

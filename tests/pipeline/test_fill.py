@@ -57,6 +57,14 @@ def test_no_hole_is_left_and_each_value_is_that_of_k_records(release):
     json.dumps(release.manifest(), allow_nan=False)
 
 
+def test_a_note_gives_the_reason_why_groups_have_no_bound(release):
+    assert [block.certificate.bound for block in release.blocks] == [None]
+    assert any("no bound is proven" in note for note in release.notes)
+    whole = aggopt.mask(persons().dropna(), asked(**FILL))
+    assert [block.certificate.bound is None for block in whole.blocks] == [False]
+    assert not any("no bound is proven" in note for note in whole.notes)
+
+
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 5]), st.sampled_from([0.05, 0.3]))
 @examples(5)
 def test_k_values_stand_behind_each_whatever_is_missing(seed, k, share):

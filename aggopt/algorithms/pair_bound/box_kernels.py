@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
-from aggopt.core.types import I32
+from aggopt.core.compiled import unrefcounted, unrefcounted_inlined
+from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats, Labels
 
 LEAF = 16
@@ -106,7 +106,7 @@ def find_tops(boxes: Boxes, values: Floats) -> Floats:
     return _reduce_nodes(np.maximum, values, boxes.begin, boxes.end)
 
 
-@inlined
+@unrefcounted_inlined
 def measure(records: Floats, i: int, j: int) -> float:
     """Return the squared distance of two records."""
     total = 0.0
@@ -116,7 +116,7 @@ def measure(records: Floats, i: int, j: int) -> float:
     return total
 
 
-@inlined
+@unrefcounted_inlined
 def _measure_block(boxes: Boxes, i: int, leaf: int, gaps: Floats) -> None:
     """Set gaps (LEAF,) to the squared distances of record i from those of a leaf."""
     for j in range(LEAF):
@@ -128,7 +128,7 @@ def _measure_block(boxes: Boxes, i: int, leaf: int, gaps: Floats) -> None:
             gaps[j] += gap * gap
 
 
-@inlined
+@unrefcounted_inlined
 def _measure_gap(boxes: Boxes, a: int, b: int) -> float:
     """Return the squared distance of two boxes."""
     total = 0.0
@@ -141,7 +141,7 @@ def _measure_gap(boxes: Boxes, a: int, b: int) -> float:
     return total
 
 
-@inlined
+@unrefcounted_inlined
 def _measure_distance(boxes: Boxes, i: int, node: int) -> float:
     """Return the squared distance of a record from a box."""
     total = 0.0
@@ -155,9 +155,22 @@ def _measure_distance(boxes: Boxes, i: int, node: int) -> float:
     return total
 
 
-@compiled
+class Waiting(NamedTuple):
+    """Room for a search: nodes that wait (DEEP,), their gaps, distances (LEAF,)."""
+
+    nodes: I64
+    gaps: Floats
+    block: Floats
+
+
+def make_waiting() -> Waiting:
+    """Return room for a search in one thread."""
+    return Waiting(np.empty(DEEP, np.int64), np.empty(DEEP), np.empty(LEAF))
+
+
+@unrefcounted
 def find_nearest(
-    boxes: Boxes, start: int, stop: int, near: I32, distances: Floats
+    boxes: Boxes, start: int, stop: int, near: I32, distances: Floats, room: Waiting
 ) -> int:
     """Fill in the nearest others (q, c) of the records of some leaves, nearest first.
 
@@ -168,9 +181,7 @@ def find_nearest(
     n = len(boxes.records)
     count = near.shape[1]
     origin = start * LEAF
-    waiting = np.empty(DEEP, np.int64)
-    gaps = np.empty(DEEP)
-    block = np.empty(LEAF)
+    waiting, gaps, block = room.nodes, room.gaps, room.block
     compared = 0
     for leaf in range(start, stop):
         first = leaf * LEAF
@@ -193,13 +204,8 @@ def find_nearest(
                     worst = distances[i - origin, count - 1]
                     if _measure_distance(boxes, i, node) * (1.0 - WIDER) < worst:
                         _measure_block(boxes, i, boxes.begin[node], block)
-                        _insert(
-                            boxes.begin[node] * LEAF,
-                            i,
-                            block,
-                            near[i - origin],
-                            distances[i - origin],
-                        )
+                        leaf_first = boxes.begin[node] * LEAF
+                        _insert(leaf_first, i, block, i - origin, near, distances)
                     worst = distances[i - origin, count - 1]
                     reach = worst if worst > reach else reach
                 continue
@@ -221,20 +227,22 @@ def find_nearest(
     return compared
 
 
-@inlined
-def _insert(first: int, i: int, block: Floats, near: I32, distances: Floats) -> None:
-    """Insert the records of a leaf into the list (c,) of record i."""
-    last = len(near) - 1
+@unrefcounted_inlined
+def _insert(
+    first: int, i: int, block: Floats, row: int, near: I32, distances: Floats
+) -> None:
+    """Insert the records of a leaf into the list of record i, a row of (q, c)."""
+    last = near.shape[1] - 1
     for j in range(LEAF):
         gap = block[j]
-        if gap < distances[last] and first + j != i:
+        if gap < distances[row, last] and first + j != i:
             at = last
-            while at > 0 and distances[at - 1] > gap:
-                distances[at] = distances[at - 1]
-                near[at] = near[at - 1]
+            while at > 0 and distances[row, at - 1] > gap:
+                distances[row, at] = distances[row, at - 1]
+                near[row, at] = near[row, at - 1]
                 at -= 1
-            distances[at] = gap
-            near[at] = first + j
+            distances[row, at] = gap
+            near[row, at] = first + j
 
 
 class Reaches(NamedTuple):
@@ -251,14 +259,14 @@ class Reaches(NamedTuple):
     q: Floats
 
 
-@inlined
+@unrefcounted_inlined
 def _reach(one: Reaches, i: int, other: Reaches, j: int) -> float:
     """Return how near a pair must be, of records or nodes, and what rounding takes."""
     reach = one.y[i] + other.y[j] + one.p[i] * other.q[j] + other.p[j] * one.q[i]
     return float(reach * (1.0 + WIDER))
 
 
-@compiled
+@unrefcounted
 def find_pairs_in_range(
     boxes: Boxes,
     reaches: Reaches,
@@ -268,6 +276,7 @@ def find_pairs_in_range(
     first: I32,
     second: I32,
     counts: Labels,
+    room: Waiting,
 ) -> None:
     """List the pairs within their reach, i < j, i in some leaves.
 
@@ -275,8 +284,7 @@ def find_pairs_in_range(
     for which there is room, and the number of leaves that were compared.
     """
     n = len(reaches.y)
-    waiting = np.empty(DEEP, np.int64)
-    block = np.empty(LEAF)
+    waiting, block = room.nodes, room.block
     total = 0
     compared = 0
     for leaf in range(start, stop):

@@ -18,7 +18,7 @@ from aggopt.algorithms.pair_bound.row_kernels import (
     represents,
 )
 from aggopt.algorithms.pair_bound.step_kernels import Matrix
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import unrefcounted, unrefcounted_inlined
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 
@@ -36,7 +36,7 @@ class Sums(NamedTuple):
     size: Floats
 
 
-@inlined
+@unrefcounted_inlined
 def _add(sums: Sums, term: float) -> None:
     """Add a term without loss: Neumaier's summation."""
     value = sums.value[0]
@@ -49,7 +49,7 @@ def _add(sums: Sums, term: float) -> None:
     sums.size[0] += abs(term)
 
 
-@compiled
+@unrefcounted
 def add_listed(
     matrix: Matrix, y: Floats, cuts: Floats, attributes: int, sums: Sums, prices: Floats
 ) -> None:
@@ -91,7 +91,7 @@ def add_listed(
             prices[record] += reduced * edge
 
 
-@inlined
+@unrefcounted_inlined
 def _add_pair(
     matrix: Matrix, i: int, j: int, reduced: float, sums: Sums, prices: Floats
 ) -> None:
@@ -137,7 +137,7 @@ class Charges(NamedTuple):
     most: Floats
 
 
-@compiled
+@unrefcounted
 def add_unlisted(
     records: Floats,
     unit: float,
@@ -178,7 +178,7 @@ def add_unlisted(
             _add_pair(matrix, i, j, reduced, sums, prices)
 
 
-@inlined
+@unrefcounted_inlined
 def _charge(
     records: Floats,
     masses: Floats,

@@ -16,6 +16,7 @@ from aggopt.algorithms.pair_bound.box_kernels import (
     Boxes,
     build_boxes,
     find_nearest,
+    make_waiting,
 )
 from aggopt.core.memory import find_available_memory
 from aggopt.core.parallel import ThreadPool, ignore_progress
@@ -215,7 +216,7 @@ class _NearestSearch:
         rows = slice(part[0] * LEAF, min(part[1] * LEAF, n))
         some = np.empty((rows.stop - rows.start, wide), np.int32)
         apart = np.full(some.shape, inf)
-        compared = find_nearest(boxes, *part, some, apart)
+        compared = find_nearest(boxes, *part, some, apart, make_waiting())
         near[rows], distances[rows] = some[:, :count], apart[:, :count]
         if weights is None or self.lightest is None:
             share = float(apart[:, : k - 1].sum()) / k

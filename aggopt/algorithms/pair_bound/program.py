@@ -234,17 +234,19 @@ class PairProgram:
             row_start,
             columns,
             entries,
+            np.full(self.n, rows.UNKNOWN, np.int32),
+            np.zeros(self.n, np.bool_),
         )
         columns, entries = columns[:size], entries[:size]
-        column_start = np.zeros(len(costs) + self.n + 1, np.int64)
-        by_column = np.empty(size, np.int32), np.empty(size)
-        rows.transpose_entries(row_start, columns, entries, column_start, *by_column)
+        shape = len(costs) + self.n, len(sides)
+        self.columns = steps.sort_by_column(row_start, columns, entries, shape)
         self.matrix = steps.Matrix(
             self.pairs.first,
             self.pairs.second,
             costs,
-            column_start,
-            *by_column,
+            self.columns.indptr.astype(np.int64),
+            self.columns.indices.astype(np.int32),
+            self.columns.data,
             float(self.k),
             sides,
             self.low,
@@ -252,7 +254,6 @@ class PairProgram:
             self.limits,
             self.masses,
         )
-        self.columns = steps.read_columns(self.matrix)
         self.work += ENTRY * self.share * size
 
     def _count_entries(self, cuts: rows.Cuts) -> int:
@@ -308,9 +309,10 @@ class PairProgram:
     ) -> None:
         """Take steps in portions, between which Ctrl-C is raised."""
         portion = max(1, int(PORTION / self.step_work))
+        left = np.empty(self.n), np.empty(len(at.cuts))
         for done in range(0, count, portion):
             part = min(portion, count - done)
-            steps.take_steps(self.matrix, lengths, at, sums, self.omega, part)
+            steps.take_steps(self.matrix, lengths, at, sums, left, self.omega, part)
             self.work += part * self.step_work
 
     def _weigh(
@@ -436,7 +438,15 @@ class PairProgram:
         while True:
             first, second = np.empty(room, np.int32), np.empty(room, np.int32)
             boxes.find_pairs_in_range(
-                self.boxes, reaches, tops, start, stop, first, second, counts
+                self.boxes,
+                reaches,
+                tops,
+                start,
+                stop,
+                first,
+                second,
+                counts,
+                boxes.make_waiting(),
             )
             self.work += measure_work(self.boxes, int(counts[1]))
             if counts[0] <= room:
@@ -453,7 +463,16 @@ class PairProgram:
         counts = np.zeros(self.n, np.int64)
         excess = np.zeros(len(weights))
         separation.separate_triangles(
-            support, weights, self.x, self.least, triangles, counts, excess, self.k
+            support,
+            weights,
+            self.x,
+            self.least,
+            triangles,
+            counts,
+            excess,
+            self.k,
+            (np.zeros(self.n), np.zeros(self.n)),
+            np.empty(self.effort.triangles),
         )
         degrees = np.diff(support.start).astype(np.float64)
         self.work += SEPARATED * self.share * float((degrees**2).sum())
@@ -533,8 +552,7 @@ class PairProgram:
     def _add_sets(self, support: rows.PairLists, weights: Floats) -> int:
         members = np.empty((self.n, 3 * self.k), np.int32)
         sizes = np.zeros(self.n, np.int64)
-        excess = np.zeros(self.n)
-        codes = np.zeros(self.n, np.uint64)
+        growth = separation.make_growth(self.n)
         separation.grow_sets(
             support,
             weights,
@@ -544,11 +562,12 @@ class PairProgram:
             self.least,
             members,
             sizes,
-            excess,
-            codes,
+            growth,
         )
         some = np.flatnonzero(sizes)
-        some = some[np.unique(codes[some], return_index=True)[1]]
+        is_outside = np.arange(members.shape[1]) >= sizes[some, None]
+        sets = np.sort(np.where(is_outside, self.n, members[some]), axis=1)
+        some = some[np.sort(np.unique(sets, axis=0, return_index=True)[1])]
         lists = [np.sort(members[seed, : sizes[seed]]) for seed in some]
         pool, cuts = self.pool, self.pool.cuts
         pool.cuts = cuts._replace(
@@ -635,6 +654,7 @@ class PairProgram:
             cuts.caps.T,
         ):
             number = np.empty(len(first), np.int32)
+            first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
             rows.mark_listed(self.pairs, first, second, number)
             is_idle[number[number >= 0]] = False
         return is_idle

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.algorithms.pair_bound.box_kernels import measure
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import unrefcounted, unrefcounted_inlined
 from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats
 
@@ -99,7 +99,7 @@ def link_pairs(keys: I64, n: int) -> PairLists:
     return pairs
 
 
-@compiled
+@unrefcounted
 def fill_lists(pairs: PairLists, place: I64) -> None:
     """Fill in the pairs of each record; `place` (n,) are the beginnings."""
     for p in range(len(pairs.first)):  # sorted by first, then second: lists ascend
@@ -113,7 +113,7 @@ def fill_lists(pairs: PairLists, place: I64) -> None:
         place[j] += 1
 
 
-@inlined
+@unrefcounted_inlined
 def find_sorted(values: I32, low: int, high: int, value: int) -> int:
     """Return the place of a value in values[low:high], ascending, or -1."""
     end = high
@@ -126,28 +126,28 @@ def find_sorted(values: I32, low: int, high: int, value: int) -> int:
     return low if low < end and values[low] == value else -1
 
 
-@inlined
+@unrefcounted_inlined
 def find_pair(pairs: PairLists, i: int, j: int) -> int:
     """Return the number of the pair of two records; -1 if it is not listed."""
     at = find_sorted(pairs.other, pairs.start[i], pairs.start[i + 1], j)
     return pairs.number[at] if at >= 0 else -1
 
 
-@compiled
+@unrefcounted
 def mark_listed(pairs: PairLists, first: I32, second: I32, listed: I32) -> None:
     """Set `listed` (q,) to the numbers of some pairs, -1 if not listed."""
     for e in range(len(first)):
         listed[e] = find_pair(pairs, first[e], second[e])
 
 
-@compiled
+@unrefcounted
 def measure_pairs(records: Floats, pairs: PairLists, distances: Floats) -> None:
     """Set distances (m,) to the squares of those of the pairs."""
     for p in range(len(distances)):
         distances[p] = measure(records, pairs.first[p], pairs.second[p])
 
 
-@inlined
+@unrefcounted_inlined
 def is_farther(
     records: Floats, distance: float, other_end: int, record: int, which: int
 ) -> bool:
@@ -164,7 +164,7 @@ def is_farther(
     return total < distance or which == FIRST
 
 
-@inlined
+@unrefcounted_inlined
 def represents(
     records: Floats, cuts: Cuts, c: int, which: int, record: int, distance: float
 ) -> bool:
@@ -178,7 +178,7 @@ def represents(
     return is_farther(records, distance, cuts.ends[c, 1 - which], record, which)
 
 
-@compiled
+@unrefcounted
 def list_entries(
     records: Floats,
     masses: Floats,
@@ -189,13 +189,15 @@ def list_entries(
     row_start: I64,
     columns: I32,
     entries: Floats,
+    side: I32,
+    inside: Bool,
 ) -> int:
     """List the entries of the rows of all cuts; return their number.
 
     `distances` (m,) are those of the pairs, squared.  Columns are pairs, then records.
-    Entries beyond the room are left out, and counted.
+    Entries beyond the room are left out, and counted.  `side` (n,) is UNKNOWN, and
+    `inside` (n,) False, before and after.
     """
-    n = len(pairs.start) - 1
     m = len(pairs.first)
     size = 0
     row = 0
@@ -221,16 +223,12 @@ def list_entries(
         size = _add(columns, entries, size, find_pair(pairs, j, l), 1.0)
         row += 1
         row_start[row] = size
-    side = np.empty(n, np.int32)
-    for i in range(n):
-        side[i] = UNKNOWN
     for c in range(len(cuts.ends)):
         size = _list_common(
             records, pairs, distances, cuts, k, c, side, columns, entries, size
         )
         row += 1
         row_start[row] = size
-    inside = np.zeros(n, np.bool_)
     for u in range(len(cuts.set_start) - 1):
         size = _list_set(masses, pairs, cuts, u, inside, columns, entries, size)
         row += 1
@@ -246,7 +244,7 @@ def list_entries(
     return size
 
 
-@inlined
+@unrefcounted_inlined
 def find_level(cuts: Cuts, f: int, record: int) -> float:
     """Return the entry of a row of promises in a pair of its apex and a record."""
     return float(
@@ -254,7 +252,7 @@ def find_level(cuts: Cuts, f: int, record: int) -> float:
     )
 
 
-@inlined
+@unrefcounted_inlined
 def _add(columns: I32, entries: Floats, size: int, column: int, entry: float) -> int:
     """Add an entry if there is room; return the new number of entries."""
     if size < len(columns):
@@ -263,7 +261,7 @@ def _add(columns: I32, entries: Floats, size: int, column: int, entry: float) ->
     return size + 1
 
 
-@inlined
+@unrefcounted_inlined
 def _list_common(
     records: Floats,
     pairs: PairLists,
@@ -300,7 +298,7 @@ def _list_common(
     return size
 
 
-@inlined
+@unrefcounted_inlined
 def _list_set(
     masses: Floats,
     pairs: PairLists,
@@ -324,26 +322,3 @@ def _list_set(
     for e in range(cuts.set_start[u], cuts.set_start[u + 1]):
         inside[cuts.member[e]] = False
     return size
-
-
-@compiled
-def transpose_entries(
-    row_start: I64,
-    columns: I32,
-    entries: Floats,
-    column_start: I64,
-    rows: I32,
-    values: Floats,
-) -> None:
-    """Sort the entries of rows by column, and within a column by row."""
-    for e in range(len(columns)):
-        column_start[columns[e] + 1] += 1
-    for c in range(1, len(column_start)):
-        column_start[c] += column_start[c - 1]
-    place = column_start[:-1].copy()
-    for row in range(len(row_start) - 1):
-        for e in range(row_start[row], row_start[row + 1]):
-            at = place[columns[e]]
-            rows[at] = row
-            values[at] = entries[e]
-            place[columns[e]] = at + 1

@@ -3,18 +3,17 @@
 `support` lists the pairs that are together at all, and `weights` (m,) how much.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from aggopt.algorithms.pair_bound.row_kernels import FIRST, ITSELF, SECOND, PairLists
-from aggopt.core.compiled import compiled, inlined
-from aggopt.core.types import I32, I64, U64
+from aggopt.core.compiled import unrefcounted, unrefcounted_inlined
+from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 
-FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the golden ratio: spreads numbers
-SHIFT = np.uint64(29)
 
-
-@compiled
+@unrefcounted
 def separate_triangles(
     support: PairLists,
     weights: Floats,
@@ -24,18 +23,18 @@ def separate_triangles(
     counts: I64,
     excess: Floats,
     k: int,
+    closeness: tuple[Floats, Floats],
+    worst: Floats,
 ) -> None:
     """Find the triangles of each apex that are violated most, and lacking neighbours.
 
     triangles (n, q, 3) receives up to counts (n,) with a violation above `least`, tips
     ascending.  excess (m,) receives the violation of each pair's best cut of common
-    neighbours.
+    neighbours.  `closeness`, two of (n,), is 0 before and after; `worst` (q,) is room.
     """
     n = len(x)
     room = triangles.shape[1]
-    to_apex = np.zeros(n)
-    to_tip = np.zeros(n)
-    worst = np.empty(room)
+    to_apex, to_tip = closeness
     start = support.start
     other = support.other
     for i in range(n):
@@ -79,7 +78,7 @@ def separate_triangles(
             to_apex[other[e]] = 0.0
 
 
-@compiled
+@unrefcounted
 def list_common(
     support: PairLists,
     weights: Floats,
@@ -130,7 +129,7 @@ def list_common(
     return size
 
 
-@inlined
+@unrefcounted_inlined
 def _find_weight(support: PairLists, weights: Floats, i: int, j: int) -> float:
     """Return how much two records are together."""
     for e in range(support.start[i], support.start[i + 1]):
@@ -139,7 +138,35 @@ def _find_weight(support: PairLists, weights: Floats, i: int, j: int) -> float:
     return 0.0
 
 
-@compiled
+class Growth(NamedTuple):
+    """Room for the set that grows, all 0 before and after a set but for `covered`.
+
+    Attributes
+    ----------
+    together, leaving : (n,)
+        How much each record is together with the members, and by their weights.
+    state : (n,)
+        1: a candidate, 2: a member.
+    candidates : (n,)
+        Records with a state.
+    covered : (n,)
+        1: a member of a set that was found.
+    """
+
+    together: Floats
+    leaving: Floats
+    state: I32
+    candidates: I32
+    covered: I32
+
+
+def make_growth(n: int) -> Growth:
+    """Return room for sets of n records."""
+    numbers = (np.zeros(n, np.int32) for _ in range(3))
+    return Growth(np.zeros(n), np.zeros(n), *numbers)
+
+
+@unrefcounted
 def grow_sets(
     support: PairLists,
     weights: Floats,
@@ -149,78 +176,64 @@ def grow_sets(
     least: float,
     members: I32,
     sizes: I64,
-    excess: Floats,
-    codes: U64,
+    growth: Growth,
 ) -> None:
     """Grow a set from each record that no set before has, by the most together with it.
 
-    members (n, q) receives the records, sizes (n,) how many of them make the inequality
-    of sizes violated most, 0 if it is by no more than `least`; excess (n,) the
-    violation, and codes (n,) a number that is equal for equal sets.
+    members (n, q) receives the records, and sizes (n,) how many of them make the
+    inequality of sizes violated most, 0 if it is by no more than `least`.
     """
-    n = len(x)
-    most = members.shape[1]
-    together = np.zeros(n)
-    leaving_to = np.zeros(n)
-    state = np.zeros(n, np.int8)  # 1: a candidate, 2: a member
-    candidates = np.empty(n, np.int64)
-    is_covered = np.zeros(n, np.bool_)
-    start = support.start
-    other = support.other
-    for seed in range(n):
+    for seed in range(len(x)):
         sizes[seed] = 0
-        if is_covered[seed]:
+        if growth.covered[seed] == 1:
             continue
         touched = 1
-        candidates[0] = seed
-        state[seed] = 1
+        growth.candidates[0] = seed
+        growth.state[seed] = 1
         leaving = 0.0
         total = 0.0
-        code = np.uint64(0)
         best = least
         latest = seed
         size = 0
-        while size < most and latest >= 0:
-            leaving -= leaving_to[latest]
-            state[latest] = 2
+        while size < members.shape[1] and latest >= 0:
             members[seed, size] = latest
             size += 1
             total += masses[latest] * x[latest]
-            code += _spread(latest)
-            for e in range(start[latest], start[latest + 1]):
-                l = other[e]  # noqa: E741
+            leaving -= growth.leaving[latest]
+            growth.state[latest] = 2
+            for e in range(support.start[latest], support.start[latest + 1]):
+                l = support.other[e]  # noqa: E741
                 weight = weights[support.number[e]]
-                together[l] += weight
-                leaving_to[l] += masses[latest] * weight
-                if state[l] != 2:
+                growth.together[l] += weight
+                growth.leaving[l] += masses[latest] * weight
+                if growth.state[l] != 2:
                     leaving += masses[latest] * weight
-                if state[l] == 0:
-                    state[l] = 1
-                    candidates[touched] = l
+                if growth.state[l] == 0:
+                    growth.state[l] = 1
+                    growth.candidates[touched] = l
                     touched += 1
             violation = total - leaving - k * (size // k)
             if violation > best:
                 best = violation
                 sizes[seed] = size
-                excess[seed] = violation
-                codes[seed] = code
-            latest = -1
-            nearest = 0.0
-            for e in range(touched):
-                l = candidates[e]  # noqa: E741
-                if state[l] == 1 and together[l] > nearest:
-                    nearest = together[l]
-                    latest = l
+            latest = _find_nearest_candidate(growth, touched)
         for e in range(sizes[seed]):
-            is_covered[members[seed, e]] = True
+            growth.covered[members[seed, e]] = 1
         for e in range(touched):
-            together[candidates[e]] = 0.0
-            leaving_to[candidates[e]] = 0.0
-            state[candidates[e]] = 0
+            l = growth.candidates[e]  # noqa: E741
+            growth.together[l] = 0.0
+            growth.leaving[l] = 0.0
+            growth.state[l] = 0
 
 
-@inlined
-def _spread(record: int) -> np.uint64:
-    """Return a number of a record whose sums differ from set to set."""
-    value = (np.uint64(record) + np.uint64(1)) * FACTOR
-    return np.uint64((value ^ (value >> SHIFT)) * FACTOR)
+@unrefcounted_inlined
+def _find_nearest_candidate(growth: Growth, touched: int) -> int:
+    """Return the candidate that is most together with the members; -1 if none is."""
+    nearest = 0.0
+    best = -1
+    for e in range(touched):
+        record = growth.candidates[e]
+        if growth.state[record] == 1 and growth.together[record] > nearest:
+            nearest = growth.together[record]
+            best = record
+    return best

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import unrefcounted, unrefcounted_inlined
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 
@@ -71,7 +71,7 @@ def set_lengths(
 ) -> None:
     """Set the lengths of steps: inverse sums of the entries, by scales of the rows.
 
-    `columns` are those of `read_columns`.
+    `columns` are those of `sort_by_column`.
     """
     n = len(matrix.low)
     m = len(matrix.first)
@@ -86,36 +86,40 @@ def set_lengths(
     to.cuts[:] = row_scales / np.maximum(size.sum(axis=0), 1e-9)
 
 
-def read_columns(matrix: Matrix) -> Any:
-    """Return the entries as a sparse matrix: a row for each pair and record."""
-    from scipy.sparse import csr_array
+def sort_by_column(
+    row_start: I64, columns: I32, entries: Floats, shape: tuple[int, int]
+) -> Any:
+    """Return the entries of cuts as a sparse matrix: a row for each pair and record."""
+    from scipy.sparse import csc_array
 
-    shape = len(matrix.start) - 1, len(matrix.sides)
-    return csr_array((matrix.entries, matrix.rows, matrix.start), shape=shape)
+    return csc_array((entries, columns, row_start), shape=shape).tocsr()
 
 
-@inlined
+@unrefcounted_inlined
 def _clip(value: float, low: float, high: float) -> float:
     """Return the number of [low, high] that is nearest to a value."""
     raised = value if value > low else low
     return raised if raised < high else high
 
 
-@compiled
+@unrefcounted
 def take_steps(
     matrix: Matrix,
     lengths: Lengths,
     at: Iterate,
     sums: Iterate,
+    lacking: tuple[Floats, Floats],
     omega: float,
     steps: int,
 ) -> None:
-    """Take steps from an iterate, and add each one to `sums`."""
+    """Take steps from an iterate, and add each one to `sums`.
+
+    `lacking` is room for what the degrees (n,) and the cuts (r,) lack.
+    """
     n = len(matrix.low)
     m = len(matrix.first)
     masses = matrix.masses
-    degrees = np.empty(n)
-    left = np.empty(len(matrix.sides))
+    degrees, left = lacking
     for _ in range(steps):
         for i in range(n):
             degrees[i] = matrix.k
@@ -166,7 +170,7 @@ def evaluate_multipliers(
 ) -> float:
     """Return the bound that multipliers give if only the listed pairs count.
 
-    `columns` are those of `read_columns`.
+    `columns` are those of `sort_by_column`.
     """
     m = len(matrix.first)
     first, second, high = matrix.first, matrix.second, matrix.high

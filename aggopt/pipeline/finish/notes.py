@@ -174,6 +174,13 @@ def describe_certificates(
         for name, certificate in (of_groups | certificates).items()
         if certificate.claimed
     ]
+    if np.isnan(partitioned.whole).any():
+        notes += [
+            f"{name!r}: no bound is proven, because filled-in values formed the groups "
+            "and their loss is that of the present values."
+            for name, certificate in of_groups.items()
+            if certificate.bound is None
+        ]
     return [*notes, *_describe_single_group(partitioned, constant)]
 
 

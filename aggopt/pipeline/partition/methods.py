@@ -1,7 +1,7 @@
 """The methods of a job for its groups, with their arguments and requirements."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -234,6 +234,16 @@ def read_confidential(table: Table, job: Job, decimal: str) -> tuple[Confidentia
     return confidential
 
 
+@dataclass(frozen=True, eq=False)
+class UnitCount(Diversity):
+    """Each group has records of k units or more."""
+
+    @property
+    def name(self) -> str:
+        """Name of the measured quantity."""
+        return "units"
+
+
 def make_unit_requirements(
     job: Job, units: RecordUnits | None
 ) -> tuple[Confidential, ...]:
@@ -241,7 +251,7 @@ def make_unit_requirements(
     if units is None or units.records is not None:
         return ()
     codes = units.unit_of_record.astype(np.int64)
-    requirement = Diversity("unit", codes, job.privacy.k)
+    requirement = UnitCount("unit", codes, job.privacy.k)
     return (Confidential("unit", codes, (requirement,)),)
 
 
