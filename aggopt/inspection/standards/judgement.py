@@ -133,7 +133,9 @@ def _judge_criterion(
 ) -> CriterionJudgement:
     """Return the judgement of a criterion by its figure, if it has one."""
     if not criterion.figure:
-        return CriterionJudgement(criterion, source, PERSON, None, "Nothing.")
+        return CriterionJudgement(
+            criterion, source, PERSON, None, "No figure decides it."
+        )
     finding = findings[criterion.figure]
     is_bounded = criterion.most is not None or criterion.least is not None
     if not is_bounded:
