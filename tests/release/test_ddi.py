@@ -130,6 +130,14 @@ def test_the_order_is_that_of_the_schema(tag) -> None:
     ]
 
 
+def test_the_elements_of_a_file_have_this_order(tmp_path, release) -> None:
+    files = release.write(tmp_path / "masked.sav", ddi=True)
+    for element in ElementTree.parse(files.ddi).iter():
+        children = [child.tag.removeprefix(SPACE) for child in element]
+        sequence = SEQUENCES.get(element.tag.removeprefix(SPACE), "").split()
+        assert children == sorted(children, key=sequence.index)
+
+
 @pytest.mark.parametrize("ending", [".sav", ".csv", ".parquet"])
 def test_it_is_valid_by_the_schema(tmp_path, release, ending) -> None:
     schema, program = os.environ.get("AGGOPT_DDI_SCHEMA"), shutil.which("xmllint")

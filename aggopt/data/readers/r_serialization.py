@@ -1,7 +1,7 @@
 """Objects of R in a file of `saveRDS`: XDR serialization, as *R Internals* defines it.
 
-Nothing is evaluated.  Each length is compared with the rest of the file before memory
-is reserved for it, and the nesting is limited.
+Nothing is evaluated.  No memory is reserved for entries that the file does not have,
+and the nesting is limited.
 """
 
 import bz2
@@ -227,13 +227,13 @@ class _ObjectReader:
         (word,) = _WORD.unpack(self._take(4))
         return int(word)
 
-    def _read_length(self, least: int) -> int:
-        """Return the length of a vector whose entries have `least` bytes or more."""
+    def _read_length(self) -> int:
+        """Return the length of a vector; reading its entries refuses one too long."""
         length = self._read_word()
         if length == _LONG:
             high, low = self._read_word(), self._read_word()
             length = (high << 32) + low
-        if length < 0 or length * least > len(self._content) - self._at:
+        if length < 0:
             raise describe_damage(self._path)
         return length
 
@@ -268,20 +268,20 @@ class _ObjectReader:
         """Return the values of a vector, a list or a text; None of other objects."""
         if kind in _VECTORS:
             kind_of_number = np.dtype(_VECTORS[kind])
-            length = self._read_length(kind_of_number.itemsize)
+            length = self._read_length()
             numbers = np.frombuffer(
                 self._take(length * kind_of_number.itemsize), kind_of_number
             )
             return numbers.astype(kind_of_number.newbyteorder("="))
         if kind == TEXT:
-            return [self._read_text() for _ in range(self._read_length(8))]
+            return [self._read_text() for _ in range(self._read_length())]
         if kind in (LIST, EXPRESSION):
-            length = self._read_length(4)
+            length = self._read_length()
             return [self._read_object(depth + 1) for _ in range(length)]
         if kind == S4:
             return None
         if kind in (SPECIAL, BUILTIN):
-            return self._take(self._read_length(1)) and None
+            return self._take(self._read_length()) and None
         if kind == BYTE_CODE:
             raise TableError(
                 f"{self._path.name} holds a compiled function, such as a model has.",
@@ -339,7 +339,7 @@ class _ObjectReader:
         """Return an object that others refer to, such as an environment, without it."""
         if kind in (PACKAGE, NAMESPACE):
             self._read_word()
-            for _ in range(self._read_length(8)):
+            for _ in range(self._read_length()):
                 self._read_text()
             self._referenced.append(RObject(kind))
             return self._referenced[-1]
