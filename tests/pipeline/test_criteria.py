@@ -87,6 +87,19 @@ def test_a_share_is_left_out_of_a_second_masking(folder):
     assert (found.control, found.is_second_masking) == (20, True)
 
 
+def test_strata_are_known_unless_small_ones_are_merged():
+    people = draw_people(200, 1).drop(columns=["house", "debt"])
+    roles = {"quasi-identifier": ["age"], "confidential": ["ill"]}
+    for small, attacks in {"refuse": 4, "merge": 3}.items():
+        job = aggopt.Job(
+            roles={**roles, "stratum": ["sex"], "identifier": ["income"]},
+            privacy={"k": 5},
+            strata={"small": small},
+        )
+        found = criteria.measure_on_second_masking(people, job, 0.1)
+        assert len(found.attacks) == attacks  # without strata there is nothing to link
+
+
 def test_households_are_left_out_whole():
     houses = np.arange(90) // 3
     is_outside = criteria.draw_control(houses, 90, 0.2)
