@@ -3,7 +3,7 @@
 Run:  python benchmarks/attacks.py
 400 persons with age, income (in cents) and illness; the intruder has the released
 values, the job, and what each line says. Secrets are fixed, so that each run prints
-the same; `docs/privacy.md` quotes the figures.
+the same; `docs/protection-limits.md` quotes the figures.
 
 Sources: minimality, Wong, Fu, Wang and Pei, VLDB 2007; intersections, Ganta,
 Kasiviswanathan and Smith, KDD 2008.
