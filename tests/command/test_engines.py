@@ -218,8 +218,8 @@ def test_a_job_is_written_for_a_folder_and_its_next_steps_work(here, aggopt, tab
         ["aggopt", "check", quoted, "new.toml"],
         ["aggopt", "mask", quoted, "new.toml", "--out", "masked"],
     ]
-    made = (here / "new.toml").read_text()  # which asks for the role of income
-    decided = made.replace("confidential = []", 'confidential = ["income"]')
+    made = (here / "new.toml").read_text()  # which asks for the role of two columns
+    decided = made.replace("confidential = []", 'confidential = ["income", "ill"]')
     (here / "new.toml").write_text(decided)
     code, _, errors = aggopt("check", table, "new.toml")
     assert code == 0, errors
