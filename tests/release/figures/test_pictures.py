@@ -148,5 +148,5 @@ PAGE = Path(aggopt.__file__).parents[1] / "docs" / "pictures.md"
 
 
 def test_the_page_lists_each_picture() -> None:
-    listed = re.findall(r"^\| `\.(\w+)", PAGE.read_text("utf-8"), re.MULTILINE)
+    listed = re.findall(r"^\*\*`\.(\w+)", PAGE.read_text("utf-8"), re.MULTILINE)
     assert sorted(listed) == [name for name in dir(Plots) if not name.startswith("_")]
