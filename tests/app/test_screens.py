@@ -105,7 +105,7 @@ def test_a_cancelled_task_leaves_nothing_and_the_next_one_runs(anew):
 def test_a_search_is_stopped_and_its_best_groups_are_released(anew):
     roles = '[roles]\nidentifier = ["name"]\nquasi-identifier = ["age", "bmi"]\n'
     drop = f"drop = {[HOSTILE, 'illness', 'progression']}\n"
-    endless = '[partition]\nmethod = "local_search"\ntime_limit = 3600\n'
+    endless = '[partition]\nmethod = "local_search"\ntime_limit = 300\n'
     text = f"{roles}{drop}[privacy]\nk = 4\n{endless}"
     (anew.folder / "endless.toml").write_text(text)
     anew.run("/open", job="endless.toml")
