@@ -266,3 +266,10 @@ def test_every_formula_of_a_model_is_drawn(formulas: ModuleType, name: str) -> N
     assert len(drawn) > len(constraints)
     for formula in drawn:
         assert not re.search(r"\\[a-zA-Z]+|<mi>&<", convert(formula)), formula
+
+
+def test_no_page_is_long() -> None:
+    """2,500 words; benchmarks are printed, and a formula is many words."""
+    pages = {page.name: page.read_text("utf-8") for page in DOCS.glob("*.md")}
+    long = {name: len(text.split()) for name, text in pages.items()}
+    assert {name: words for name, words in long.items() if words > 2500} == {}
