@@ -115,6 +115,8 @@ def describe_results(
 
 def read_manifest_or_none(path: Path, *keys: str) -> Any:
     """Return the value under these keys of a manifest; None if unreadable or absent."""
+    if not path.is_file():  # a pipe would be waited for
+        return None
     try:
         stated = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
