@@ -217,11 +217,16 @@ def require_fresh(
     JobError
         A folder is never overwritten, and its key is in the folder next to it.
     """
+    if control:
+        raise JobError(
+            "--control is for a table in memory, and an engine writes a folder.",
+            fix="leave it out, and measure the release with the file of other persons: "
+            "aggopt risk FOLDER RELEASE JOB --control FILE.",
+        )
     options = {
         "--overwrite": overwrite,
         "--private": private,
         "--report": report,
-        "--control": control,
         "--ddi": ddi,
     }
     for option, value in options.items():

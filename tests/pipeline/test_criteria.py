@@ -147,15 +147,12 @@ REFUSED = {
     "too few records": "0.01",
     "too few persons in the file": "nine.csv",
     "no file": "nobody.csv",
-    "a rest that cannot be masked": "0.1",
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refusals(run, folder, case):
-    k = "95" if case.startswith("a rest") else "5"
-    (folder / "other.toml").write_text(JOB.replace("k = 5", f"k = {k}"))
-    words = ("mask", "people.csv", "other.toml", "--out", "not.csv")
+    words = ("mask", "people.csv", "job.toml", "--out", "not.csv")
     with refused(AggoptError):
         run(*words, "--control", REFUSED[case])
     assert not (folder / "not.csv").exists()
@@ -164,3 +161,21 @@ def test_refusals(run, folder, case):
 def test_a_control_without_a_release_is_refused(run):
     with refused(JobError, "--control"):
         run("risk", "people.csv", "job.toml", "--control", "0.1")
+
+
+def test_a_share_of_a_folder_is_refused_and_a_folder_has_no_control(run, folder):
+    words = ("--out", "out", "--engine", "local", "--control", "0.1")
+    with refused(JobError, "--control"):
+        run("mask", "people.csv", "job.toml", *words)
+    job = aggopt.Job.read(folder / "job.toml")
+    (folder / "parts").mkdir()
+    for parts in (folder / "parts", folder / "*.parquet"):
+        with refused(JobError, "folder"):
+            criteria.measure_on_second_masking(parts, job, 0.1)
+
+
+def test_a_rest_of_fewer_than_k_records_is_refused():
+    people = draw_people(30, 1)[["age", "income"]]
+    job = aggopt.Job(roles={"quasi-identifier": [*people]}, privacy={"k": 20})
+    with refused(JobError, "12 records are the control", "k"):
+        criteria.measure_on_second_masking(people, job, 0.4)

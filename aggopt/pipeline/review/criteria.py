@@ -14,6 +14,7 @@ import numpy as np
 from aggopt.core.columns import find_groups
 from aggopt.core.frame import to_frame
 from aggopt.core.plural import plural
+from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.core.types import Bool, Labels
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
@@ -86,7 +87,7 @@ def measure_on_second_masking(
         The control has fewer than ten records, or the rest cannot be masked.
     """
     path = Path(data) if isinstance(data, str | Path) else None
-    if path and path.is_dir():
+    if path and is_folder_or_pattern(path):
         raise JobError(
             f"A share as control masks a table again, and {path.name} is a folder.",
             fix="pass the file of other persons.",
