@@ -191,7 +191,7 @@ def measure_with_control(
     """Return the three criteria of a written release, with a control."""
     from aggopt.pipeline.review import criteria
 
-    outside = criteria.read_control(control)
+    outside = criteria.read_control(control, table)
     if isinstance(outside, float):
         return criteria.measure_on_second_masking(table, job, outside)
     return criteria.measure_on_file(source, job, outside)

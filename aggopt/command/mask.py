@@ -123,10 +123,11 @@ def run_mask(
     places = ReleaseFiles.of_table(out, private, report, ddi=ddi)
     roles = loaded_job.released_roles
     names = (*roles.published, *roles.unit)
-    places.check(overwrite=overwrite, inputs=(table, job), names=names)
+    inputs = [table, job, *map(Path, filter(None, [control]))]
+    places.check(overwrite=overwrite, inputs=inputs, names=names)
     require_unchanged_types(out, table, loaded_job.roles.as_they_are, loaded_job.input)
     with console.track_progress(quiet=as_json) as on_progress:
-        outside = _read_control(control, loaded_job, trust)
+        outside = _read_control(control, table, loaded_job, trust)
         release = mask_table(table, loaded_job, progress=on_progress, trust=trust)
         if outside is not None:
             release = _add_criteria(release, table, outside, on_progress)
@@ -171,7 +172,7 @@ def run_repeat(
 
 
 def _read_control(
-    control: str, job: "Job", trust: list[Path]
+    control: str, table: Path, job: "Job", trust: list[Path]
 ) -> "float | DataTable | None":
     """Return the share of a control, or the table of its file; None without one."""
     from aggopt.pipeline.prepare.inputs import load_job
@@ -179,7 +180,7 @@ def _read_control(
 
     if not control:
         return None
-    outside = criteria.read_control(control)
+    outside = criteria.read_control(control, table)
     if isinstance(outside, float):
         return outside
     return criteria.read_outside(outside, load_job(job, trust))

@@ -118,7 +118,7 @@ def run_evidence(
     from aggopt.job.release_job import read_job_of_release
     from aggopt.pipeline.prepare.inputs import load_job
     from aggopt.pipeline.review.review_release import assess_source
-    from aggopt.release.files.output_paths import require_html
+    from aggopt.release.files.output_paths import ReleaseFiles, require_html
     from aggopt.release.files.staging import check_places
 
     if not standard:
@@ -130,7 +130,10 @@ def run_evidence(
     if page is not None:
         require_html(page)
     places = [out, *([page] if page else [])]
-    check_places(*places, overwrite=overwrite, inputs=[table, masked, job])
+    files = ReleaseFiles.of_table(masked, private)
+    read = [table, masked, job, files.manifest, files.private]
+    read += map(Path, [*standard, *filter(None, [control])])
+    check_places(*places, overwrite=overwrite, inputs=read)
     loaded_job = load_job(read_job_of_release(job), trust)
     with console.track_progress(quiet=as_json):
         both = find_release(table, masked, same_order=same_order, private=private)

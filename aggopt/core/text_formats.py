@@ -55,7 +55,7 @@ def read_toml(file: Path, *, absent: str, wrong: str) -> dict[str, Any]:
         deep = True
     except OSError as error:
         raise explain_unreadable(file, error, JobError, fix=absent) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # also a number of too many digits
         raise JobError(f"{file} is not a TOML file: {error}.", fix=wrong) from None
     if deep:
         raise JobError(

@@ -131,6 +131,15 @@ def test_evidence_of_a_release_that_misses_a_criterion_ends_with_exit_code_1(
     code, _, err = aggopt(*EVIDENCE, "--standard", "ess")
     assert code != 0
     assert "found.json would be overwritten" in err
+    with open("office.toml", "w") as file:
+        file.write(OWN)
+    for lost in ("masked.private.csv", "masked.manifest.json", "office.toml"):
+        with open(lost) as file:
+            content = file.read()
+        words = ("--out", lost, "--overwrite", "--standard", "office.toml")
+        assert aggopt(*EVIDENCE[:4], *words)[0] == 2
+        with open(lost) as file:
+            assert file.read() == content
 
 
 OWN = """title = "Office rule"
@@ -166,6 +175,8 @@ def test_names_and_files_that_are_no_guideline_are_refused(table, aggopt, tmp_pa
         (OWN.replace('"group_size"', '"group"'), AggoptError),
         (OWN.replace('source = "rule"', 'source = "law"'), AggoptError),
         (OWN.replace('figure = "group_size"\n', ""), JobError),
+        (f"{OWN}deep = {'[' * 2000}{']' * 2000}", JobError),
+        (OWN.replace("least = 7", f"least = {'7' * 5000}"), JobError),
     ]:
         if text is not None:
             path.write_text(text)

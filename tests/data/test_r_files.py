@@ -171,19 +171,23 @@ def test_columns_without_a_role_are_published_unless_they_may_name_persons(
     assert "several k, each for combinations" in draft.text
 
 
+def sequence(length: float) -> bytes:
+    """Return the numbers from 1 to `length` as R writes them: by their ends."""
+    return (
+        struct.pack(">iii", 238, 2, 1)
+        + text("compact_intseq")
+        + NULL
+        + struct.pack(">iiddd", 14, 3, length, 1.0, 1.0)
+        + NULL
+    )
+
+
 WHOLE = {  # a file that is whole, and files that are not, as bytes after the header
     "two records": frame(struct.pack(">iiii", 13, 2, 1, -(2**31))),
     "a length beyond the file": frame(struct.pack(">ii", 13, 2**31 - 1)),
     "a length of two words": frame(struct.pack(">iiii", 13, -1, 2**30, 0)),
     "a negative length": frame(struct.pack(">ii", 13, -7)),
-    "a long sequence": frame(
-        struct.pack(">i", 238)
-        + struct.pack(">ii", 2, 1)
-        + text("compact_intseq")
-        + NULL
-        + struct.pack(">iiddd", 14, 3, 2.0**40, 1.0, 1.0)
-        + NULL
-    ),
+    "a long sequence": frame(sequence(2.0**40)),
     "codes beyond the levels": frame(
         struct.pack(">iii", ATTRIBUTES | FACTOR, 1, 9)
         + struct.pack(">ii", TAGGED, 1)
@@ -240,6 +244,21 @@ def test_files_that_unpack_to_far_more_than_a_table_are_refused(
     monkeypatch.setattr(r_serialization, "DENSEST", 1)
     with refused(TableError, "t.rds"):
         read(write(tmp_path, compress(HEADER + bytes(2**21)), b""))
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [("MOST_NUMBERS", 999), ("MOST_OBJECTS", 5)],
+    ids=["numbers", "objects"],
+)
+def test_a_short_file_of_many_numbers_or_objects_is_refused(
+    tmp_path, monkeypatch, limit
+) -> None:
+    path = write(tmp_path, frame(sequence(1000.0)))
+    assert read(path).num_rows == 1000
+    monkeypatch.setattr(r_serialization, *limit)
+    with refused(TableError, "t.rds"):
+        read(path)
 
 
 def test_a_damaged_file_is_a_table_or_is_refused(tmp_path) -> None:

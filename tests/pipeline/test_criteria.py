@@ -52,6 +52,9 @@ def folder(tmp_path_factory) -> Path:
     people.to_csv(folder / "people.csv", index=False)
     draw_people(60, 2).to_csv(folder / "outside.csv", index=False)
     draw_people(9, 3).to_csv(folder / "nine.csv", index=False)
+    draw_people(60, 2).assign(income="unknown").to_csv(
+        folder / "texts.csv", index=False
+    )
     (folder / "job.toml").write_text(JOB)
     release = aggopt.mask(people, aggopt.Job.read(folder / "job.toml"))
     leak = release.table.assign(income=people["income"])
@@ -147,6 +150,8 @@ REFUSED = {
     "too few records": "0.01",
     "too few persons in the file": "nine.csv",
     "no file": "nobody.csv",
+    "the table itself": "people.csv",
+    "text in place of numbers": "texts.csv",
 }
 
 

@@ -24,6 +24,8 @@ LARGEST_XZ = 2**28  # bytes that the decompressor of xz may use
 CHUNK = 2**24  # bytes that are unpacked at once
 DEEPEST = 200  # objects within each other
 LONGEST_SEQUENCE = 2**20  # numbers of a sequence that the file states by its ends
+MOST_NUMBERS = 2**24  # of all sequences of a file, if it has fewer bytes
+MOST_OBJECTS = 2**20  # of a file: a table has a few for each column
 ONLY_DATA = "save the data frame alone: saveRDS(as.data.frame(data), file)."
 
 NOTHING, SYMBOL, PAIRS, CLOSURE, ENVIRONMENT, PROMISE, CALL = 0, 1, 2, 3, 4, 5, 6
@@ -197,6 +199,8 @@ class _ObjectReader:
         self._content = content
         self._at = start
         self._encoding = "utf-8"
+        self._objects = 0
+        self._numbers = 0  # of sequences
         self._referenced: list[RObject] = []
         self._texts: dict[tuple[int, bytes], str] = {}  # equal texts are one object
 
@@ -242,6 +246,12 @@ class _ObjectReader:
         if depth > DEEPEST:
             raise TableError(
                 f"{self._path.name} has objects more than {DEEPEST} levels deep.",
+                fix=ONLY_DATA,
+            )
+        self._objects += 1
+        if self._objects > MOST_OBJECTS:
+            raise TableError(
+                f"{self._path.name} has more than {MOST_OBJECTS} objects.",
                 fix=ONLY_DATA,
             )
         if flags is None:
@@ -363,6 +373,9 @@ class _ObjectReader:
             length, first, step = state.values.tolist()
             longest = max(LONGEST_SEQUENCE, len(self._content))
             if not (0 <= length <= longest and np.isfinite([first, step]).all()):
+                raise describe_damage(self._path)
+            self._numbers += int(length)
+            if self._numbers > max(MOST_NUMBERS, len(self._content)):
                 raise describe_damage(self._path)
             numbers = np.arange(int(length)) * step + first
             is_whole = name == COMPACT_NAMES[0]

@@ -1,16 +1,17 @@
 """A guideline on anonymisation: its criteria and sources, read from a TOML file."""
 
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, ValidationError, model_validator
 
 from aggopt.core.section import Section
+from aggopt.core.text_formats import read_toml
 from aggopt.errors import AggoptError, JobError, require_known
 from aggopt.inspection.standards.figures import FIGURES
 
 FOLDER = Path(__file__).parent
+FIX = "write title, scope, sources and criteria as docs/standards.md shows."
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -127,19 +128,12 @@ def read_guideline(name: str) -> Guideline:
     if path.suffix.lower() != ".toml":
         require_known("standard", name, list_standards())
         path = FOLDER / f"{name}.toml"
+    entries = read_toml(path, absent="check the path.", wrong=FIX)
     try:
-        entries: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
         return Guideline.model_validate({"name": path.stem, **entries})
-    except OSError as error:
-        problem = f"it cannot be read: {error.strerror}"
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        problem = "it is no TOML file"
     except ValidationError as invalid:
         problem = _describe_invalid(invalid)
-    raise JobError(
-        f"The standard {path.name} cannot be used: {problem}.",
-        fix="write title, scope, sources and criteria as docs/standards.md shows.",
-    )
+    raise JobError(f"The standard {path.name} cannot be used: {problem}.", fix=FIX)
 
 
 FAULTS = {

@@ -18,7 +18,7 @@ from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.core.types import Bool, Labels
 from aggopt.data.readers.read import read_file
 from aggopt.data.table import Table
-from aggopt.errors import AggoptError, JobError
+from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.job import Job
 from aggopt.measure.criteria import Criteria, assess
 from aggopt.pipeline.mask import mask
@@ -27,24 +27,33 @@ from aggopt.pipeline.review.release_checks import require_control
 from aggopt.pipeline.review.review_release import ReleaseSource, read_aligned
 from aggopt.pipeline.review.utility import format_entries, read_analysis_column
 from aggopt.release.figures.distributions import read_plain_numbers
+from aggopt.release.files.staging import compute_sha256
 from aggopt.release.release import Release
 
 LARGEST = 0.5  # of the table: the rest is masked
 FIX = "write a share such as --control 0.1, or the file of other persons."
 
 
-def read_control(text: str) -> float | Path:
-    """Return the share of a control, or the path of its file.
+def read_control(text: str, table: Path) -> float | Path:
+    """Return the share of a control of a table, or the path of its file.
 
     Raises
     ------
     JobError
-        The share is not above 0 and at most 0.5.
+        The share is not above 0 and at most 0.5, or the file is the table.
     """
     try:
         share = float(text)
     except ValueError:
-        return Path(text)
+        control = Path(text)
+        files = control.is_file() and table.is_file()
+        if files and compute_sha256(control) == compute_sha256(table):
+            raise JobError(
+                f"{control.name} is the table: the persons of a control are outside "
+                "the release.",
+                fix=FIX,
+            ) from None
+        return control
     if 0 < share <= LARGEST:
         return share
     raise JobError(
@@ -167,6 +176,12 @@ def compare_with_control(
     tables = (original, released, control)
     for name in job.roles.quasi_identifier:
         is_number = name in original.numeric
+        if is_number and _get_kind(control, name) != _get_kind(original, name):
+            raise TableError(
+                f"{name!r} of the control has other entries than numbers or dates "
+                "like those of the table.",
+                fix="pass a control whose columns have the types of the table.",
+            )
         for side, table in zip(sides, tables, strict=True):
             side[name] = (
                 read_plain_numbers(table, name)
@@ -179,6 +194,11 @@ def compare_with_control(
         for side, column in zip(sides, columns, strict=True):
             side[name] = column
     return assess(*map(pd.DataFrame, sides), secret=secrets)
+
+
+def _get_kind(table: Table, name: str) -> tuple[bool, bool]:
+    """Return whether a column has numbers, and whether they count dates or times."""
+    return name in table.numeric, name in table.clocks
 
 
 def _read_alike(tables: Sequence[Table], name: str, job: Job) -> list[Any]:
