@@ -85,10 +85,24 @@ SameOrder = Annotated[
         help="Say that both tables have their records in the same order.",
     ),
 ]
+
+
+def require_control_named(context: typer.Context, control: str) -> str:
+    """Refuse a control that is an empty text, such as an unset variable of a shell."""
+    source = context.get_parameter_source("control")
+    if not control and source is not None and source.name != "DEFAULT":
+        raise JobError(
+            "--control is an empty text.",
+            fix="write a share such as --control 0.1, or the file of other persons.",
+        )
+    return control
+
+
 Control = Annotated[
     str,
     typer.Option(
         metavar="CONTROL",
+        callback=require_control_named,
         help="Measure singling out, linkability and inference, with this control: the "
         "file of persons outside the release, or a share such as 0.1 of TABLE that a "
         "second masking leaves out.",

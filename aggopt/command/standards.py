@@ -52,7 +52,7 @@ def read_guidelines(names: Sequence[str]) -> tuple["Guideline", ...]:
         return ()
     from aggopt.inspection.standards.guideline import read_guideline
 
-    return tuple(map(read_guideline, names))
+    return tuple(map(read_guideline, dict.fromkeys(names)))
 
 
 def judge_job_file(

@@ -161,7 +161,11 @@ def test_an_office_names_a_guideline_of_its_own(table, aggopt, tmp_path):
         write_job(f"{ROLES}k = {k}\n")
         code, out, _ = aggopt(*CHECK, "office.toml")
         assert code == (k < 7)
+        assert aggopt(*CHECK, "office.toml", "--standard", "office.toml")[1] == out
         assert "Rule 7" in out
+
+
+BOUNDS = ('"7"', "true", "nan", "7\nmost = 6")
 
 
 def test_names_and_files_that_are_no_guideline_are_refused(table, aggopt, tmp_path):
@@ -177,6 +181,7 @@ def test_names_and_files_that_are_no_guideline_are_refused(table, aggopt, tmp_pa
         (OWN.replace('figure = "group_size"\n', ""), JobError),
         (f"{OWN}deep = {'[' * 2000}{']' * 2000}", JobError),
         (OWN.replace("least = 7", f"least = {'7' * 5000}"), JobError),
+        *((OWN.replace("least = 7", f"least = {b}"), JobError) for b in BOUNDS),
     ]:
         if text is not None:
             path.write_text(text)

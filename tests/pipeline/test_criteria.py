@@ -52,6 +52,7 @@ def folder(tmp_path_factory) -> Path:
     people.to_csv(folder / "people.csv", index=False)
     draw_people(60, 2).to_csv(folder / "outside.csv", index=False)
     draw_people(9, 3).to_csv(folder / "nine.csv", index=False)
+    people[99:9:-1].to_csv(folder / "part.csv", index=False)
     draw_people(60, 2).assign(income="unknown").to_csv(
         folder / "texts.csv", index=False
     )
@@ -151,6 +152,8 @@ REFUSED = {
     "too few persons in the file": "nine.csv",
     "no file": "nobody.csv",
     "the table itself": "people.csv",
+    "records of the table": "part.csv",
+    "an empty text": "",
     "text in place of numbers": "texts.csv",
 }
 

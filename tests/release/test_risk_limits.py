@@ -13,7 +13,7 @@ from surveys import ROLES, sample, survey
 import aggopt
 from aggopt.errors import InfeasibleInputError, JobError, PrivacyError
 from aggopt.pipeline.review.report_data import read_report_data
-from aggopt.release.audit.risk_limits import find_sufficient_k
+from aggopt.release.audit.risk_limits import RiskLimit, find_sufficient_k
 
 PLAIN = {"quasi-identifier": ["age", "income"], "other": [], "drop": ["note", "w"]}
 
@@ -70,6 +70,12 @@ def test_merges_keep_the_linkage_of_the_written_values(aggregation):
     assert release.measures.linkage <= 0.2 < plain.measures.linkage
     assert release.audit.holds
     assert release.audit.groups < plain.audit.groups
+
+
+def test_a_mean_of_shares_is_within_a_limit_that_rounding_passes():
+    linkage = float(np.nextafter(0.1, 1.0))
+    assert not RiskLimit("linkage", 0.1, 0.1 + 1e-9, "linkage").holds
+    assert RiskLimit("linkage", 0.1, linkage, "linkage").holds
 
 
 def test_merged_groups_keep_strata_and_diversity():

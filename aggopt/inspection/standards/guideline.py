@@ -13,6 +13,7 @@ from aggopt.inspection.standards.figures import FIGURES
 FOLDER = Path(__file__).parent
 FIX = "write title, scope, sources and criteria as docs/standards.md shows."
 Text = Annotated[str, Field(min_length=1)]
+Bound = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class GuidelineSource(Section):
@@ -59,8 +60,8 @@ class Criterion(Section):
     source: Text
     section: str = ""
     figure: str = ""
-    most: float | None = None
-    least: float | None = None
+    most: Bound | None = None
+    least: Bound | None = None
     decide: Text
 
     @model_validator(mode="after")
@@ -68,6 +69,8 @@ class Criterion(Section):
         bounded = self.most is not None or self.least is not None
         if bounded and not self.figure:
             raise ValueError("most and least bound a figure: name it")
+        if self.most is not None and (self.least or self.most) > self.most:
+            raise ValueError("least is above most, so that no figure is within both")
         if self.figure:
             require_known("figure", self.figure, FIGURES)
         return self

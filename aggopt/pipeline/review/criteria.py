@@ -23,7 +23,7 @@ from aggopt.job import Job
 from aggopt.measure.criteria import Criteria, assess
 from aggopt.pipeline.mask import mask
 from aggopt.pipeline.prepare.inputs import Progress
-from aggopt.pipeline.review.release_checks import require_control
+from aggopt.pipeline.review.release_checks import require_control, require_other_records
 from aggopt.pipeline.review.review_release import ReleaseSource, read_aligned
 from aggopt.pipeline.review.utility import format_entries, read_analysis_column
 from aggopt.release.figures.distributions import read_plain_numbers
@@ -193,6 +193,7 @@ def compare_with_control(
         columns = _read_alike(unmasked, name, job)
         for side, column in zip(sides, columns, strict=True):
             side[name] = column
+    require_other_records(original, control)
     return assess(*map(pd.DataFrame, sides), secret=secrets)
 
 

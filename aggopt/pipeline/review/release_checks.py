@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.core.columns import find_groups
 from aggopt.core.plural import plural
 from aggopt.core.regular_files import require_regular
+from aggopt.data.table import Table
 from aggopt.errors import JobError, TableError
 from aggopt.job import Job
 from aggopt.job.release_job import read_job_of_release
@@ -148,6 +150,38 @@ def require_control(records: int) -> None:
             "show nothing.",
             fix="write a larger share, such as --control 0.1, or the file of more "
             "persons.",
+        )
+
+
+def require_other_records(original: Table, control: Table) -> None:
+    """Refuse a control with the records of the table, which no comparison shows.
+
+    Records are equal if they are in all columns that both tables have.  Those that are
+    unique in the table count: other persons seldom have all their entries.
+
+    Raises
+    ------
+    TableError
+        Half of the control or more are such records.
+    """
+    import pandas as pd
+
+    shared = set(control.frame.columns)
+    tables = original.frame, control.frame
+    entries = {
+        name: [str(entry) for table in tables for entry in table[name].to_list()]
+        for name in original.frame.columns
+        if name in shared
+    }
+    n = len(original.frame)
+    labels = find_groups(pd.DataFrame(entries))
+    counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
+    copies = int((counts[labels[n:]] == 1).sum())
+    if 2 * copies >= len(control.frame):
+        raise TableError(
+            f"{copies} of {plural(len(control.frame), 'record')} of the control are "
+            "records of the table: a control has persons outside the release.",
+            fix="pass a file of other persons, or a share such as 0.1.",
         )
 
 

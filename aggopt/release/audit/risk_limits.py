@@ -10,6 +10,12 @@ from aggopt.release.audit.counts import Count
 RISK = "risk"
 AVERAGE = "average_risk"
 LINKAGE = "linkage"
+ROUNDING = 1e-12  # relative: a risk is a mean of many shares
+
+
+def is_within(risk: float, most: float) -> bool:
+    """Whether a risk is at most a limit, apart from rounding of the mean."""
+    return risk <= most * (1 + ROUNDING)
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class RiskLimit:
     @property
     def holds(self) -> bool:
         """Whether the risk is at most the limit of the job."""
-        return self.risk is not None and self.risk <= self.most
+        return self.risk is not None and is_within(self.risk, self.most)
 
     @property
     def advice(self) -> str:
