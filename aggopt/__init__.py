@@ -7,6 +7,8 @@ quick and imports no solver.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from aggopt.core.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from aggopt import aggregate as aggregate
     from aggopt import checks as checks
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from aggopt.pipeline.programs.export import import_solution as import_solution
     from aggopt.pipeline.review.repeat import repeat as repeat
     from aggopt.release.release import Release as Release
-
-__version__ = "1.0.0"
 
 _FOLDERS = (
     "aggregate",

@@ -34,7 +34,7 @@ SAYS = {
     "own_solver.py": "stretch.py:stretch    1.2489  nothing proven, 0 claimed",
     ACCURACY: "k      R2  rarest   linked    lost",
     "08_experiment.py": "all of it was in the cache: True",
-    "09_a_folder.py": "k = 5 holds on the masked attributes: 2000 records",
+    "09_a_folder.py": "k = 5 holds on the masked attributes: 2,000 records",
     "10_reproduce_a_table.py": "Tarragona   P3M       3     47.92",
     "own_partitioner.py": "mine.py:split of SHA-256",
     "11_a_household_survey.py": "the rarest in 5 units",

@@ -149,5 +149,5 @@ def run_evidence(
     else:
         print_judgements(evidence.judgements)
         console.print_line(f"Evidence      {', '.join(map(str, places))}")
-    if not evidence.holds:
+    if not evidence.is_satisfied:
         raise typer.Exit(NO)

@@ -139,6 +139,8 @@ def propose_roles(
     ]
     if declared is not None:
         proposed = [_apply_declared_role(proposal, declared) for proposal in proposed]
+    if declared is None or declared.find_column("weight") is None:
+        proposed = _doubt_weights(proposed)
     single = _require_single(
         _require_single(proposed, "weight", WHICH_WEIGHT), "unit", WHICH_UNIT
     )
@@ -185,6 +187,27 @@ def _add_doubts(proposal: Proposal) -> Proposal:
             "values, as -9 or 999: if so, leave these entries empty"
         )
     return replace(proposal, reason=reason)
+
+
+def _doubt_weights(proposed: Sequence[Proposal]) -> list[Proposal]:
+    """Return proposals with a question on each weight, if names are of several."""
+    weights = [
+        proposal.role == "weight" or _is_called_sampling_weight(proposal)
+        for proposal in proposed
+    ]
+    if sum(weights) < 2:
+        return list(proposed)
+    return [
+        replace(proposal, role=None, question=WHICH_WEIGHT) if is_weight else proposal
+        for proposal, is_weight in zip(proposed, weights, strict=True)
+    ]
+
+
+def _is_called_sampling_weight(proposal: Proposal) -> bool:
+    """Return whether a column in question is called as sampling weights are."""
+    words = Words.from_name(proposal.look.name, proposal.look.label)
+    is_in_question = proposal.question == WEIGHT_OR_MASK
+    return is_in_question and words.is_sampling_weight and not words.is_quantity
 
 
 def _require_single(

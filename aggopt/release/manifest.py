@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.core.plugins.loading import Origin
+from aggopt.core.version import __version__
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import RepeatError
 from aggopt.job import Job
@@ -162,6 +163,8 @@ def list_versions(packages: Iterable[str]) -> dict[str, str]:
 def _read_version(package: str) -> str:
     if package == "python":
         return platform.python_version()
+    if package == "aggopt":
+        return __version__
     try:
         return version(package)
     except PackageNotFoundError:

@@ -301,6 +301,19 @@ def test_of_two_weights_a_person_names_one(tmp_path):
     )
 
 
+def test_a_second_column_that_is_called_a_weight_puts_both_in_question(tmp_path):
+    path = tmp_path / "people.csv"
+    frame = survey()
+    frame["household_weights"] = 100  # of one value
+    frame["weight"] = np.arange(len(frame)) % 50 + 50  # of a body
+    frame.to_csv(path, index=False)
+    draft = propose_job(path, tmp_path / "job.toml")
+    remedies = {each.column: each.fix[:35] for each in draft.undecided}
+    assert remedies.pop("weight").startswith("list it as weight")
+    assert set(remedies) == {"sampling_weight", "household_weights"}
+    assert set(remedies.values()) == {"list one of these columns as weight"}
+
+
 def test_labels_of_a_statistical_file_are_read(tmp_path):
     path = tmp_path / "people.sav"
     frame = survey().drop(columns="nothing")

@@ -100,6 +100,11 @@ def test_evidence_is_counted_on_the_released_file(table, aggopt):
     lines = [line for each in judged["standards"] for line in each["criteria"]]
     values = {line["figure"]: line["value"] for line in lines}
     assert values["highest_risk"] == pytest.approx(1 / sizes.min())
+    assert (judged["holds"], judged["missed"]) == (True, 0)
+    does = {line["figure"]: line["does"] for line in lines}
+    (linked,) = [text for text in does.values() if "one to one" in text]
+    assert does["highest_risk"].startswith(f"{1 / sizes.min():.3g}: 1 of the ")
+    assert linked.startswith(f"{100 * values['linkage']:.3g} % of the records linked ")
     assert values["group_size"] == sizes.min()
     assert values["unprotected_confidential"] == 0
     assert values["attacks_that_help"] == 0
@@ -121,11 +126,13 @@ def test_evidence_of_a_release_that_misses_a_criterion_ends_with_exit_code_1(
     assert aggopt("mask", "people.csv", "job.toml", "--out", "masked.csv")[0] == 0
     code, out, _ = aggopt(*EVIDENCE, "--standard", "ema-0070", "--json")
     assert code == 1
+    evidence = json.loads(out)
     missed = {
         line["figure"]: line["value"]
-        for line in json.loads(out)["standards"][0]["criteria"]
+        for line in evidence["standards"][0]["criteria"]
         if line["state"] == "missed"
     }
+    assert (evidence["holds"], evidence["missed"]) == (True, len(missed))
     assert missed["unique_with_other"] == len(table)
     assert missed["highest_risk"] > 0.09
     code, _, err = aggopt(*EVIDENCE, "--standard", "ess")

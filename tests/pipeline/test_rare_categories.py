@@ -112,7 +112,7 @@ def test_a_node_of_few_originals_is_rare_too() -> None:
     assert "north" not in set(release.table["town"])
 
 
-def test_units_are_counted_where_k_counts_them() -> None:
+def test_units_are_counted_where_k_counts_them(tmp_path: Path) -> None:
     frame = persons(rare=0)
     frame.loc[:4, "town"] = "mine"  # five records of one household
     frame["home"] = np.arange(len(frame)) // 5
@@ -120,6 +120,12 @@ def test_units_are_counted_where_k_counts_them() -> None:
     with_units = job(k=3, roles=roles, **own(rare="avoid"))
     release = aggopt.mask(frame, with_units)
     assert "mine" not in set(release.table["town"])
+    release = aggopt.mask(frame, job(k=3, roles=roles, **own(rare="publish")))
+    (note,) = [note for note in release.notes if "published categor" in note]
+    assert "that of fewer than k = 3 units; " in note
+    release.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "published categories of fewer than k = 3 units" in page
 
 
 def test_most_rare_is_refused_unless_the_job_says_so() -> None:

@@ -82,6 +82,17 @@ def test_what_is_not_installed_has_no_version() -> None:
     assert list_versions(["nosuch"]) == {"nosuch": "not installed as a package"}
 
 
+def test_metadata_of_an_older_installation_do_not_change_the_version(
+    tmp_path, monkeypatch
+) -> None:
+    older = tmp_path / "aggopt-0.1.0.dist-info"
+    older.mkdir()
+    (older / "METADATA").write_text("Name: aggopt\nVersion: 0.1.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert version("aggopt") == "0.1.0"
+    assert list_versions(["aggopt"]) == {"aggopt": aggopt.__version__}
+
+
 def test_what_a_manifest_does_not_state_is_none(tmp_path) -> None:
     path = tmp_path / "m.json"
     assert read_manifest_or_none(path, "order") is None

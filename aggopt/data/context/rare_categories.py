@@ -60,15 +60,18 @@ class PublishedRareCategories:
         rare = (count_originals_by_node(counts, domain) < k) & (released > 0)
         return cls(int(rare.sum()), int(released[rare].sum()))
 
-    def describe(self, name: str, k: int) -> str:
-        """Return the note on the attribute: its name and counts."""
+    def describe(self, name: str, k: int, counted: str = "originals") -> str:
+        """Return the note on the attribute: its name and counts.
+
+        `counted` is the word for what k counts.
+        """
         one = self.categories == 1
         categories = plural(
             self.categories, "published category", "published categories"
         )
         return (
             f"{name!r}: {categories} of {plural(self.records, 'record')} "
-            f"{'is' if one else 'are each'} that of fewer than k = {k} originals; "
+            f"{'is' if one else 'are each'} that of fewer than k = {k} {counted}; "
             f'rare = "avoid" under [attributes.{name}] publishes none of them.'
         )
 

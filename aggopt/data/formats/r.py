@@ -87,7 +87,8 @@ def _make_table(path: Path, frame: RObject) -> pa.Table:
     if "data.frame" not in frame.classes or frame.kind != LIST:
         raise TableError(
             f"{path.name} holds neither a data frame nor an sdcMicroObj with data.",
-            fix="in R, write one: saveRDS(as.data.frame(data), file).",
+            fix="in R, write one: saveRDS(as.data.frame(data), file); or the sdcMicro "
+            "object, before you add a model.",
         )
     names = frame.texts("names")
     check_names(names)

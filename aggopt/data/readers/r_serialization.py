@@ -295,7 +295,7 @@ class _ObjectReader:
         if kind == BYTE_CODE:
             raise TableError(
                 f"{self._path.name} holds a compiled function, such as a model has.",
-                fix=ONLY_DATA,
+                fix="save an sdcMicro object before you add a model; or " + ONLY_DATA,
             )
         raise describe_damage(self._path)
 

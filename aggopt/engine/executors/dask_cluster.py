@@ -8,13 +8,13 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from time import monotonic, sleep, time_ns
 from typing import Any
 
 from aggopt.core.parallel import exclude_working_directory
 from aggopt.core.plural import plural
+from aggopt.core.version import __version__
 from aggopt.engine.executors.local import TRIES
 from aggopt.engine.executors.tasks import run_task
 from aggopt.engine.storage.scratch_files import OnProgress
@@ -246,4 +246,4 @@ def _list_versions(client: Any) -> dict[str, str | None]:
 
 def _find_version() -> str:
     """Return the version of this package on a worker."""
-    return version("aggopt")
+    return __version__

@@ -39,16 +39,21 @@ class ReleaseEvidence:
     judgements: tuple[Judgement, ...]
 
     @property
-    def holds(self) -> bool:
+    def missed(self) -> int:
+        """Number of criteria that are missed, of all guidelines."""
+        return sum(judgement.missed for judgement in self.judgements)
+
+    @property
+    def is_satisfied(self) -> bool:
         """Whether no criterion is missed, and all requirements of the job hold."""
-        missed = any(judgement.missed for judgement in self.judgements)
-        return self.review.holds and not missed
+        return self.review.holds and not self.missed
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON; no value of a record."""
         return {
             "release": self.release,
-            "holds": self.holds,
+            "holds": self.review.holds,
+            "missed": self.missed,
             "caution": CAUTION,
             "standards": [judgement.to_dict() for judgement in self.judgements],
             "figures": self.review.to_dict(),
@@ -90,7 +95,7 @@ def render_evidence(evidence: ReleaseEvidence) -> str:
         "evidence.html",
         title=f"Evidence of {evidence.release}",
         caution=CAUTION,
-        holds=evidence.holds,
+        is_satisfied=evidence.is_satisfied,
         audit=evidence.review.audit.verdict,
         standards=[
             (judgement, _make_table(judgement)) for judgement in evidence.judgements

@@ -154,7 +154,8 @@ def _get_rarest(review: Review) -> Count:
 def _count_highest(_: Job, review: Review) -> Finding:
     rarest = _get_rarest(review)
     share = plural(rarest.rarest, rarest.what)
-    return Finding(1 / rarest.rarest, f"1 of the {share} of the rarest combination.")
+    risk = 1 / rarest.rarest
+    return Finding(risk, f"{risk:.3g}: 1 of the {share} of the rarest combination.")
 
 
 def _count_average(_: Job, review: Review) -> Finding:
@@ -162,6 +163,7 @@ def _count_average(_: Job, review: Review) -> Finding:
     riskiest = max(counts, key=lambda count: count.average_risk)
     return Finding(
         riskiest.average_risk,
+        f"{riskiest.average_risk:.3g}: "
         f"{plural(riskiest.combinations, 'combination')} of "
         f"{plural(riskiest.total, riskiest.what)}.",
     )
@@ -187,8 +189,8 @@ def _measure_linkage(_: Job, review: Review) -> Finding:
         return Finding(None, "It could not be measured.", open=True)
     return Finding(
         measures.linkage,
-        f"{measures.linkage:.3g} of the records linked one to one by somebody with all "
-        f"originals; by chance {measures.linkage_chance:.3g}.",
+        f"{100 * measures.linkage:.3g} % of the records linked one to one by somebody "
+        f"with all originals; by chance {100 * measures.linkage_chance:.3g} %.",
     )
 
 

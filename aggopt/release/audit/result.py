@@ -10,7 +10,7 @@ from aggopt.core.html import (
     render_html_seal,
     render_html_section,
 )
-from aggopt.core.plural import is_or_are, plural
+from aggopt.core.plural import agree, is_or_are, plural
 from aggopt.data.context.rare_categories import PublishedRareCategories
 from aggopt.errors import PrivacyError
 from aggopt.job import Privacy
@@ -319,7 +319,8 @@ class Audit:
         within = [f" within strata of {', '.join(map(repr, self.strata))}"]
         covers += within if self.strata else []
         covers += [f" with the weights {self.weight!r}"] if self.weight else []
-        what = f"{plural(self.groups, 'published combination')}, the rarest"
+        combinations = agree(self.groups, "combination", "combinations")
+        what = f"{self.groups:,} published {combinations}, the rarest"
         if self.scope != "combination" and len(self.blocks) > 1:
             blocks = "sets" if self.scope == "keys" else "blocks"
             covers += [f" in each of {len(self.blocks)} {blocks} of attributes"]
@@ -329,8 +330,8 @@ class Audit:
         of_k = (
             f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}"
             f"{f', but {but}' if but and self.beside else ''}: "
-            f"{plural(self.records, 'record')}, {what} in "
-            f"{plural(self.smallest, self.whole.what)}."
+            f"{self.records:,} {agree(self.records, 'record', 'records')}, {what} in "
+            f"{self.smallest:,} {self.whole.what}{agree(self.smallest, '', 's')}."
         )
         return "\n".join([" ".join([of_k, *self._open]), *map(str, self.checks)])
 
@@ -411,8 +412,10 @@ class Audit:
 
     def with_rare(self, rare: Mapping[str, PublishedRareCategories]) -> "Audit":
         """Return it with rare categories that are published, and a note on each."""
+        counted = "units" if self.whole.what == "unit" else "originals"
         rare_notes = tuple(
-            categories.describe(name, self.k) for name, categories in rare.items()
+            categories.describe(name, self.k, counted)
+            for name, categories in rare.items()
         )
         first = (*rare_notes, *self.disclosures)
         notes = (*rare_notes, *self.notes)

@@ -84,7 +84,8 @@ def _describe_masking(facts: Facts, name: str) -> str:
     if name in facts.filled:
         parts.append(f"{format_count(facts.filled[name])} missing values filled in")
     if name in facts.rare:
-        few = f"categories of fewer than k = {job.privacy.k} originals"
+        counted = "units" if job.roles.unit else "originals"
+        few = f"categories of fewer than k = {job.privacy.k} {counted}"
         parts.append(f"{format_count(facts.rare[name])} published {few}")
     return "; ".join(parts)
 
