@@ -142,7 +142,7 @@ def test_each_function_finds_what_the_assessment_does() -> None:
 
 
 def test_the_page_lists_each_measure_with_its_range_and_direction() -> None:
-    page = Path(__file__).parents[2] / "docs" / "measures.md"
+    page = Path(__file__).parents[2] / "docs" / "measures-of-types.md"
     row = re.compile(r"^\| `types\.(\w+)` \| .* \| (\S+) \| (\S+) \|$", re.MULTILINE)
     listed = {name: said for name, *said in row.findall(page.read_text("utf-8"))}
     assert listed == {name: [m.range, m.better] for name, m in TYPED.items()}
