@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from aggopt.core.job_text import (
+from aggopt.app.job_text import (
     QUASI_IDENTIFIER,
     parse_roles,
     parse_section,

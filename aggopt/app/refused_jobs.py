@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from aggopt.core.job_text import get_table, parse_sections
+from aggopt.app.job_text import get_table, parse_sections
 from aggopt.errors import JobError
 
 COMMAND = "use the command line: aggopt mask."

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.start_folder import identify_file
+from aggopt.app.start_folder import identify_file
 
 WINDOW = 20  # rows of a window
 COLUMNS = 50  # columns of a window, and of the screen of roles

@@ -23,10 +23,10 @@ from starlette.routing import Route
 
 from aggopt.app import forms
 from aggopt.app.guard import POLICY, Guard, Keys
+from aggopt.app.job_text import parse_roles, parse_section
 from aggopt.app.rows import COLUMNS, RowWindow
 from aggopt.app.session import PREVIEW, STEPS, WARNING, PageSession
 from aggopt.app.texts import LANGUAGES, Texts
-from aggopt.core.job_text import parse_roles, parse_section
 from aggopt.errors import AggoptError
 
 HERE = Path(__file__).parent

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from aggopt.app.job_text import parse_roles
 from aggopt.app.process import ComputingProcess
+from aggopt.app.start_folder import StartFolder, identify_file
 from aggopt.app.texts import FIRST
-from aggopt.core.job_text import parse_roles
-from aggopt.core.start_folder import StartFolder, identify_file
 
 IDLE = 3600.0  # seconds without a request after which the page ends
 WARNING = 300.0  # seconds before that in which it says so

@@ -16,7 +16,7 @@ import uvicorn
 from aggopt.app.guard import Keys
 from aggopt.app.server import make_application
 from aggopt.app.session import IDLE, PageSession
-from aggopt.core.start_folder import write_private
+from aggopt.app.start_folder import write_private
 from aggopt.errors import PlaceError, TableError
 
 FIRST_PORT = 8765

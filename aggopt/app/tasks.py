@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from aggopt.app import forms
+from aggopt.app.job_text import place_files, shorten
 from aggopt.app.refused_jobs import find_refusal
 from aggopt.app.session import PREVIEW
-from aggopt.core.job_text import place_files, shorten
-from aggopt.core.start_folder import StartFolder, identify_file, write_private
+from aggopt.app.start_folder import StartFolder, identify_file, write_private
 from aggopt.errors import JobError, TableError
 
 RUN = 20  # records in a row of a preview: members of a household stay together
