@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import sqrt
-from numbers import Real
 from statistics import NormalDist
 from typing import Any
 
@@ -170,8 +169,7 @@ def wilson_interval(share: float, n: float, level: float = 0.95) -> Interval:
 
 def check_level(level: object) -> float:
     """Return a confidence level, or refuse it."""
-    is_number = isinstance(level, Real) and not isinstance(level, bool)
-    if is_number and 0 < float(level) < 1:  # type: ignore[arg-type]
+    if is_number(level) and 0 < float(level) < 1:  # type: ignore[arg-type]
         return float(level)  # type: ignore[arg-type]
     raise JobError(
         "level is not a number between 0 and 1.",

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from aggopt.core.frame import require_nonempty, to_frame
 from aggopt.core.types import F64, I64, Bool, Labels
+from aggopt.core.validation import is_whole_number
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.measure.utility._frames import is_numeric, list_names
 
@@ -181,9 +181,8 @@ def _find_step(values: F64) -> float:
 
 def check_attacks(attacks: object) -> int:
     """Return the number of attacks, or refuse it."""
-    is_whole = isinstance(attacks, Integral) and not isinstance(attacks, bool)
-    if is_whole and attacks >= 1:  # type: ignore[operator]
-        return int(attacks)  # type: ignore[call-overload, no-any-return]
+    if is_whole_number(attacks) and attacks >= 1:
+        return int(attacks)
     raise JobError(
         "attacks is not a whole number of at least 1.",
         fix=f"pass a number of attacks, such as attacks={ATTACKS}.",
