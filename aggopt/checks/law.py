@@ -184,19 +184,25 @@ class InterruptedTrialError(KeyboardInterrupt):
 
 @contextmanager
 def send_interrupt(after: float) -> Iterator[list[int]]:
-    """Send an interrupt after some seconds, which raises `InterruptedTrialError`."""
+    """Send an interrupt after some seconds, which raises `InterruptedTrialError`.
+
+    After the block it raises nothing.
+    """
     came: list[int] = []
+    is_over = False
 
-    def hear(number: int, frame: object) -> None:
-        came.append(number)
-        raise InterruptedTrialError
+    def raise_in_block(number: int, frame: object) -> None:
+        if not is_over:
+            came.append(number)
+            raise InterruptedTrialError
 
-    before = signal.signal(signal.SIGINT, hear)
+    before = signal.signal(signal.SIGINT, raise_in_block)
     timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
         yield came
     finally:
+        is_over = True
         timer.cancel()
         timer.join()
         signal.signal(signal.SIGINT, before)

@@ -142,9 +142,28 @@ def quote_limit(seconds: object) -> str:
     return repr(seconds) if isinstance(seconds, str) else str(seconds)
 
 
+class EndRequest:
+    """A flag without a lock: a signal may interrupt a thread in any of its methods."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        """Whether searches are to end."""
+        return self._is_set
+
+    def set(self) -> None:
+        """Request that searches end."""
+        self._is_set = True
+
+    def clear(self) -> None:
+        """Withdraw the request."""
+        self._is_set = False
+
+
 # While it is set, the time of each deadline in this process is over: searches end with
 # their best groups so far, as at a time limit.  The function that sets it clears it.
-end_request = threading.Event()
+end_request = EndRequest()
 
 
 @dataclass

@@ -41,10 +41,10 @@ def run_within(seconds: float | None, work: Callable[[], Made]) -> Made:
         return work()
     alarm = _Alarm(Deadline(seconds))
     try:
-        with alarm.heard(), reraise_interrupts():
+        with alarm.interrupt_late_work(), reraise_interrupts():
             return work()
     except KeyboardInterrupt:
-        if not alarm.rang:
+        if not alarm.has_rung:
             raise
     raise TimeLimitError(
         f"It was not done within {seconds:g} seconds.",
@@ -53,44 +53,49 @@ def run_within(seconds: float | None, work: Callable[[], Made]) -> Made:
 
 
 class _Alarm:
-    """A thread that interrupts the main one when a deadline has passed."""
+    """A thread that interrupts the main one when a deadline has passed.
+
+    No handler of a signal takes a lock that the main thread may hold.
+    """
 
     def __init__(self, clock: Deadline) -> None:
         self.clock = clock
-        self.rang = False
-        self._done = threading.Event()
-        self._lock = threading.Lock()
+        self.has_rung = False
+        self._is_on = True
+        self._is_done = threading.Event()
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
-        """Let the alarm ring in the block, whatever Ctrl-C does here."""
+    def interrupt_late_work(self) -> Iterator[None]:
+        """Interrupt the block at the deadline, whatever Ctrl-C does here."""
         before = signal.getsignal(signal.SIGINT)
 
-        def hear(number: int, frame: FrameType | None) -> None:
-            if self.rang:
+        def handle_interrupt(number: int, frame: FrameType | None) -> None:
+            if not self.has_rung:
+                if callable(before):
+                    before(number, frame)
+            elif self._is_on:
                 raise KeyboardInterrupt
-            if callable(before):
-                before(number, frame)
 
-        signal.signal(signal.SIGINT, hear)
-        waiting = threading.Thread(target=self._wait_for_cell, daemon=True)
-        waiting.start()
+        thread = threading.Thread(target=self._ring_at_deadline, daemon=True)
         try:
+            signal.signal(signal.SIGINT, handle_interrupt)
+            thread.start()
             yield
         finally:
-            with self._lock:  # from here on it does not ring
-                self._done.set()
-            waiting.join()
-            signal.signal(signal.SIGINT, before)
+            self._is_on = False  # a late alarm does nothing
+            try:
+                self._is_done.set()
+                thread.join()  # so that it strikes no later handler
+            finally:
+                signal.signal(signal.SIGINT, before)
 
-    def _wait_for_cell(self) -> None:
+    def _ring_at_deadline(self) -> None:
         while not self.clock.over:
-            if self._done.wait(self.clock.left):
+            if self._is_done.wait(self.clock.left):
                 return
-        with self._lock:
-            if not self._done.is_set():
-                self.rang = True
-                _interrupt()
+        if self._is_on:
+            self.has_rung = True
+            _interrupt()
 
 
 def _interrupt() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from inspect import getsource
 from pathlib import Path
@@ -237,6 +238,15 @@ def test_a_table_that_cannot_be_used_fails_in_each_of_its_cells(tmp_path):
 # limits of time
 
 
+@pytest.fixture
+def short_turns():
+    """Let threads change turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
 def test_cells_that_wait_for_groups_fail_with_them_for_want_of_time(monkeypatch):
     calls = counting(monkeypatch, {3: TimeLimitError("Late.", fix="wait.")})
     grid = {"k": [3, 5], "partition": "mdav", "aggregation": ["mean", "median"]}
@@ -263,6 +273,21 @@ def test_work_that_is_done_in_time_is_not_disturbed():
     assert run_within(60.0, lambda: 7) == 7
     assert signal.getsignal(signal.SIGINT) is before
     assert run_within(None, lambda: 8) == 8
+
+
+def test_an_alarm_at_the_end_of_work_leaves_handler_and_threads(short_turns):
+    before, threads = signal.getsignal(signal.SIGINT), threading.active_count()
+
+    def work():
+        while time.perf_counter() < begin + limit:
+            pass
+
+    for limit in np.linspace(0, 4e-4, 100):
+        begin = time.perf_counter()
+        with suppress(TimeLimitError):
+            run_within(limit, work)
+        assert signal.getsignal(signal.SIGINT) is before
+        assert threading.active_count() == threads
 
 
 def test_ctrl_c_within_a_limit_is_ctrl_c():
