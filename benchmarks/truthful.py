@@ -55,7 +55,7 @@ from aggopt.encoding.generalisation import GeneralisedTable, generalise
 from aggopt.encoding.generalisation_rule import GeneralisationRule
 from aggopt.partition import Partition, generalising, local_search
 from aggopt.partition._generalising import generalising as method
-from aggopt.partition._generalising.certificate import bound_loss
+from aggopt.partition._generalising.certificate import bound_generalised_loss
 from aggopt.partition._generalising.start import cut_at_medians
 from aggopt.partition.shared.scaling import Weighing
 from aggopt.privacy import distinct_l
@@ -324,7 +324,7 @@ def print_brute() -> None:
         found, k = make_table(seed)
         weighing = Weighing.read(None, len(found))
         limit = Deadline(None)
-        labels, status = method.search_groups(
+        labels, status = method.search_low_loss(
             found, k, None, None, weighing, 0, 2000, limit
         )
         best, loss = find_best(found, k), found.compute_loss(labels)
@@ -367,7 +367,7 @@ def print_diverse(frame: pd.DataFrame) -> None:
     kinds = str(distinct_l(groups, salary))
     proven, spent, _ = measure(groups, started)
     weighing = Weighing.read(None, len(frame))
-    alone = bound_loss(found, groups.labels, 5, weighing) / groups.loss
+    alone = bound_generalised_loss(found, groups.labels, 5, weighing) / groups.loss
     shown.add_row(*losses, kinds, proven, f"{alone:.3f}", spent)
     console.print(shown)
 

@@ -413,17 +413,17 @@ def proven(data: Data, multipliers: Floats) -> float:
     (4.0, 0.0)
     """
     prices = np.where(np.isfinite(multipliers), multipliers, 0.0)
-    lowered = [lower_prices(data, sign * prices) for sign in (1.0, -1.0)]
-    return round_bound_up(data, max(0.0, *(fsum(data.count * u) for u in lowered)))
+    lowered = [make_prices_feasible(data, sign * prices) for sign in (1.0, -1.0)]
+    return round_whole_bound(data, max(0.0, *(fsum(data.count * u) for u in lowered)))
 
 
-def round_bound_up(data: Data, bound: float) -> float:
-    """Return the least objective from a bound on: whole if all costs are."""
+def round_whole_bound(data: Data, bound: float) -> float:
+    """Return a lower bound, rounded up if the objective is always a whole number."""
     is_whole = data.shares == "whole" and (data.costs == np.rint(data.costs)).all()
     return float(np.ceil(bound)) if is_whole else bound
 
 
-def lower_prices(data: Data, prices: Floats) -> Floats:
+def make_prices_feasible(data: Data, prices: Floats) -> Floats:
     """Return feasible prices (c,), none above these: one pass over the boxes.
 
     Cheap boxes come first.  The largest prices of a box fall by the projection that
@@ -433,20 +433,22 @@ def lower_prices(data: Data, prices: Floats) -> Floats:
     for b in np.argsort(data.loss, kind="stable").tolist():
         members = data.get_members(b)
         for _ in range(TURNS):
-            taken, excess = sum_largest(data, u, b)
+            taken, excess = choose_dearest_copies(data, u, b)
             if excess <= 0:
                 break
             of_count = taken / data.count[members]
             u[members] -= excess / (taken @ of_count) * of_count
-    worst = max((sum_largest(data, u, b)[1] for b in range(len(data.loss))), default=0)
+    worst = max(
+        (choose_dearest_copies(data, u, b)[1] for b in range(len(data.loss))), default=0
+    )
     return np.asarray(u - max(0.0, worst) / data.k - SAFE * (1 + np.abs(u)))
 
 
-def sum_largest(data: Data, prices: Floats, b: int) -> tuple[Floats, float]:
+def choose_dearest_copies(data: Data, prices: Floats, b: int) -> tuple[Floats, float]:
     """Return the copies of each member in the group of largest u - v F, and their sum.
 
     The group has k records: the largest ones.  If l > 1 it also has l kinds, and all
-    records with u > v F.  A box without such a group is none's: its sum is -inf.
+    records with u > v F.  The sum is -inf if the box has no such group.
     """
     members = data.get_members(b)
     excess = prices[members] - data.weights[members] * data.loss[b]

@@ -106,7 +106,9 @@ PRIVACY_FIELDS: dict[str, Parser] = {
 }
 
 
-def apply_roles(text: str, columns: Sequence[Mapping[str, Any]], form: Fields) -> str:
+def write_form_roles(
+    text: str, columns: Sequence[Mapping[str, Any]], form: Fields
+) -> str:
     """Return the job with the roles and types of a form, numbered as the columns."""
     names = {str(number): column["name"] for number, column in enumerate(columns)}
     roles = parse_roles(text)
@@ -180,7 +182,7 @@ def apply_output(text: str, form: Fields) -> str:
     return replace_keys(text, ["output"], lines)
 
 
-def read_choice(form: Fields) -> dict[str, Any]:
+def read_comparison_settings(form: Fields) -> dict[str, Any]:
     """Return the values of k, the methods and the largest linkage of a comparison."""
     k, methods = (
         form.get(name, "").replace(",", " ").split() for name in ("k", "methods")

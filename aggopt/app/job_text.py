@@ -11,8 +11,8 @@ from aggopt.errors import JobError
 QUASI_IDENTIFIER = "quasi-identifier"
 
 
-def shorten(text: str) -> str:
-    """Return the job of a proposal without its manual and without empty lists."""
+def remove_empty_settings(text: str) -> str:
+    """Return the text of a job without comments, empty lists and empty tables."""
     sections = {
         name: {key: value for key, value in section.items() if value not in ([], {})}
         for name, section in parse_sections(text).items()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-MAIN = "from aggopt.app.worker import main; main()"
+MAIN = "from aggopt.app.worker import run_worker; run_worker()"
 GRACE = 0.6  # seconds that a cancelled task has to end by itself
 LONGEST = 2**26  # bytes of a message: the proposal of 2000 columns has some
 END_SEARCH = "end search"  # in place of a task

@@ -9,8 +9,8 @@ from aggopt.errors import JobError
 COMMAND = "use the command line: aggopt mask."
 
 
-def find_refusal(text: str) -> JobError | None:
-    """Return why the page shows a job and does not run it; None if it runs it."""
+def find_unsupported_setting(text: str) -> JobError | None:
+    """Return the error for a setting that the page does not run, or None."""
     sections = parse_sections(text)
     named = next(_iterate_code(sections), None)
     if named is not None:

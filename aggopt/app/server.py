@@ -258,7 +258,7 @@ class Page:
         session = self.session
         if session.table is None:
             return "table"
-        text = forms.apply_roles(session.job, session.table["columns"], form)
+        text = forms.write_form_roles(session.job, session.table["columns"], form)
         session.history.set(text)
         following = form.get("next", "")
         if following != "risk":
@@ -281,7 +281,7 @@ class Page:
 
     def compute_map(self, form: Form) -> str:
         """Mask with each k and method, to compare."""
-        return self._begin("choose", "compare", **forms.read_choice(form))
+        return self._begin("choose", "compare", **forms.read_comparison_settings(form))
 
     def use_point(self, form: Form) -> str:
         """Set k and method of a point, or the job of a compared release."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from aggopt.app import forms
-from aggopt.app.job_text import place_files, shorten
-from aggopt.app.refused_jobs import find_refusal
+from aggopt.app.job_text import place_files, remove_empty_settings
+from aggopt.app.refused_jobs import find_unsupported_setting
 from aggopt.app.session import PREVIEW
 from aggopt.app.start_folder import StartFolder, identify_file, write_private
 from aggopt.errors import JobError, TableError
@@ -44,7 +44,7 @@ class LastRelease:
 _last: LastRelease | None = None
 
 
-def warm_up() -> None:
+def import_modules_of_tasks() -> None:
     """Import what all tasks use, so that a click does not wait for it."""
     import numba  # noqa: F401
 
@@ -77,7 +77,7 @@ class Inputs:
         Paths in the job are seen from the start folder, and lead nowhere else.
         """
         start = StartFolder(Path(folder))
-        refusal = find_refusal(job)
+        refusal = find_unsupported_setting(job)
         if refusal is not None:
             raise refusal
         text = place_files(job, lambda name: str(start.find_file(name)))
@@ -159,7 +159,7 @@ def open_table(
         "sample": draft.sample,
         "columns": columns,
         "general": None if general is None else asdict(general),
-        "job": shorten(draft.text),
+        "job": remove_empty_settings(draft.text),
     }
 
 
@@ -355,7 +355,7 @@ def read_job(worker: TaskReporter, *, folder: str, name: str) -> dict[str, Any]:
             f"{name} is no job in UTF-8, and no manifest of a release.",
             fix="name a job, NAME.toml, or a manifest, NAME.manifest.json.",
         ) from None
-    refusal = find_refusal(text)
+    refusal = find_unsupported_setting(text)
     refused = [] if refusal is None else [refusal.problem, refusal.fix]
     return {"job": text, "refused": refused}
 

@@ -102,7 +102,7 @@ def _read_tasks(tasks: "queue.SimpleQueue[dict[str, Any]]") -> None:
     os._exit(0)
 
 
-def main() -> None:
+def run_worker() -> None:
     """Run tasks until the server ends."""
     out = os.dup(1)
     nothing = os.open(os.devnull, os.O_WRONLY)
@@ -113,9 +113,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, worker.handle_interrupt)
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_read_tasks, args=(tasks,), daemon=True).start()
-    from aggopt.app.tasks import warm_up
+    from aggopt.app.tasks import import_modules_of_tasks
 
-    warm_up()
+    import_modules_of_tasks()
     worker.send_message("ready")
     while True:
         try:

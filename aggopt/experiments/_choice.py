@@ -96,7 +96,7 @@ class Tried:
         """Describe the recommended point, or the closest one if none qualifies."""
         limit = self.at_most if at_most is None else require_share(at_most)
         point = self.recommended(limit)
-        condition = f"At most {format_percent(limit)} linked"
+        condition = f"At most {format_short_percent(limit)} linked"
         if point is not None:
             return (
                 f"{condition}, least {LOSSES[self.loss]}: {point.called}. "
@@ -126,18 +126,18 @@ class Tried:
         linkage, lost = self._get_point_coordinates(point)
         limit: Any = point.linkage_limit
         return (
-            f"It links {format_percent(linkage)} of the records (no linkage exceeds "
-            f"{format_percent(limit)}), "
-            f"with {LOSSES[self.loss]} {format_percent(lost)}."
+            f"It links {format_short_percent(linkage)} of the records "
+            f"(no linkage exceeds {format_short_percent(limit)}), "
+            f"with {LOSSES[self.loss]} {format_short_percent(lost)}."
         )
 
 
-def format_percent(share: float) -> str:
+def format_short_percent(share: float) -> str:
     """Return a share in percent, with a decimal.
 
     Examples
     --------
-    >>> format_percent(0.1), format_percent(0.0832)
+    >>> format_short_percent(0.1), format_short_percent(0.0832)
     ('10 %', '8.3 %')
     """
     return f"{round(100 * share, 1):g} %"
@@ -188,7 +188,7 @@ def render_page(choice: Tried) -> str:
         axes="; ".join(name_point({n: ", ".join(of)}) for n, of in axes.items()),
         chosen=None if chosen is None else chosen.number,
         advice=(f"{head}{_format_chosen(chosen)}", rest[:1].upper() + rest[1:]),
-        limited=f"{format_percent(choice.at_most)} linked",
+        limited=f"{format_short_percent(choice.at_most)} linked",
         map=draw_map(choice),
         blocks=_describe_blocks(choice.placed),
         filters=[
@@ -270,7 +270,7 @@ def draw_map(choice: Tried) -> Figure | None:
         f"Records linked and {loss} of each point",
         ("point", "linked", loss),
         [
-            (p.number, *map(format_percent, _get_coordinates(choice, p)))
+            (p.number, *map(format_short_percent, _get_coordinates(choice, p)))
             for p in choice.placed
         ],
         numeric=(1, 2),
@@ -321,7 +321,7 @@ def _get_coordinates(choice: Tried, point: ChoicePoint) -> tuple[float, float]:
 
 
 def _describe_point(choice: Tried, point: ChoicePoint) -> str:
-    linked, lost = map(format_percent, _get_coordinates(choice, point))
+    linked, lost = map(format_short_percent, _get_coordinates(choice, point))
     return f"{point.called}: {linked} linked, {LOSSES[choice.loss]} {lost}"
 
 

@@ -151,7 +151,7 @@ def _choose_partners(
     centroids: F64, labels: Labels, short: F64, requirements: Sequence[Requirement]
 ) -> dict[int, int]:
     """Return, for groups that break a requirement, the group to merge each with."""
-    near = find_nearest(centroids, np.flatnonzero(short))
+    near = find_nearest_groups(centroids, np.flatnonzero(short))
     shortfalls = measure_shortfalls(labels, near, requirements)  # inf: never
     partner: dict[int, int] = {}
     taken: set[int] = set()
@@ -169,7 +169,7 @@ def _choose_partners(
     return partner
 
 
-def find_nearest(centroids: F64, groups: I64) -> dict[int, I64]:
+def find_nearest_groups(centroids: F64, groups: I64) -> dict[int, I64]:
     """Return, for each of some groups, its nearest groups in order."""
     from scipy.spatial import cKDTree
 

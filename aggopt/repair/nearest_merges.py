@@ -9,7 +9,7 @@ from aggopt.core.record_weights import compute_plain_group_means
 from aggopt.core.types import F64, I64, Labels
 from aggopt.partition.shared.scaling import scale_with_weights
 from aggopt.privacy.requirement import Requirement
-from aggopt.repair.merge_until_satisfied import find_nearest, measure_shortfalls
+from aggopt.repair.merge_until_satisfied import find_nearest_groups, measure_shortfalls
 
 SHARE = 0.05  # share of the groups that a round merges, at most
 
@@ -67,7 +67,7 @@ def _choose_round(
     m = len(centroids)
     if m == 1:
         return []
-    near = find_nearest(centroids, np.arange(m))
+    near = find_nearest_groups(centroids, np.arange(m))
     first = np.repeat(np.arange(m), [len(near[group]) for group in range(m)])
     second = np.concatenate([near[group] for group in range(m)])
     costs = _compute_costs(centroids, masses, first, second)

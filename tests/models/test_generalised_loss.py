@@ -122,7 +122,7 @@ def test_violations_of_kinds_by_hand():
 
 def test_a_box_of_few_records_restricts_no_price():
     data = model.example()
-    lowered = model.lower_prices(data, np.array([-9.0, -9.0, 20.0]))
+    lowered = model.make_prices_feasible(data, np.array([-9.0, -9.0, 20.0]))
     assert lowered[2] > 10  # alone, or with one more: -9 + 20 <= 2 * 3 fails
 
 

@@ -18,9 +18,12 @@ from aggopt.errors import (
 )
 from aggopt.partition import generalising
 from aggopt.partition._generalising import generalising as method
-from aggopt.partition._generalising.certificate import bound_by_pairs, bound_loss
-from aggopt.partition._generalising.search import find_near
-from aggopt.partition._generalising.start import cut_at_medians, split_large
+from aggopt.partition._generalising.certificate import (
+    bound_by_pairs,
+    bound_generalised_loss,
+)
+from aggopt.partition._generalising.search import find_near_rows
+from aggopt.partition._generalising.start import cut_at_medians, split_by_position
 from aggopt.partition.shared.scaling import Weighing
 from aggopt.privacy import distinct_l, entropy_l, t_closeness
 from aggopt.solvers import Status
@@ -34,7 +37,7 @@ def search(table, k, steps, weights=None, first=None):
     """Return the groups of a search in a table that has no coordinates."""
     weighing = Weighing.read(weights, len(table))
     limit = method.Deadline(None)
-    return method.search_groups(table, k, first, None, weighing, 0, steps, limit)[0]
+    return method.search_low_loss(table, k, first, None, weighing, 0, steps, limit)[0]
 
 
 def test_search_finds_the_best_of_all_partitions_nearly_always():
@@ -169,7 +172,7 @@ def test_best_partition_with_a_requirement_is_between_search_and_bound():
         n = len(table)
         kept = method._build_requirements(None, np.arange(n) % 2, 2)
         limit = method.Deadline(None)
-        labels, _ = method.search_groups(
+        labels, _ = method.search_low_loss(
             table, k, None, kept, Weighing.read(None, n), 0, 2000, limit
         )
         assert distinct_l(labels, np.arange(n) % 2) == 2
@@ -178,7 +181,10 @@ def test_best_partition_with_a_requirement_is_between_search_and_bound():
         assert loss >= best - 1e-9
         met += loss <= best + 1e-9
         weighing = Weighing.read(None, n)
-        bounds = [bound_loss(table, labels, k, weighing, each) for each in (None, kept)]
+        bounds = [
+            bound_generalised_loss(table, labels, k, weighing, each)
+            for each in (None, kept)
+        ]
         assert bounds[1] <= best + 1e-9
         gain += bounds[1] - bounds[0]
     assert met >= 27
@@ -308,11 +314,11 @@ def test_near_combinations_are_the_nearest_or_nearly_all_of_them():
     losses = pack_losses(table.attributes)
     rows = table.combine().positions
     slow = np.sort(list_pair_losses(table), axis=1)
-    near, distances = find_near(losses, rows)
+    near, distances = find_near_rows(losses, rows)
     np.testing.assert_allclose(distances, slow[:, : distances.shape[1]])
     pairs = list_pair_losses(table)[np.arange(len(rows))[:, None], near]
     np.testing.assert_allclose(distances, pairs)
-    _, roughly = find_near(losses, rows, exact=10)
+    _, roughly = find_near_rows(losses, rows, exact=10)
     assert (roughly >= distances - 1e-12).all()
     assert (roughly[:, :10] <= distances[:, :10] + 1e-12).mean() > 0.9
 
@@ -336,8 +342,8 @@ def test_cuts_at_medians_divide_no_further_and_do_not_depend_on_signs():
 def test_large_groups_are_split_at_no_loss():
     table = generalise_numbers(X)
     one = np.zeros(80, np.int64)
-    labels = split_large(table, one, 6)
+    labels = split_by_position(table, one, 6)
     assert np.bincount(labels).tolist() == [6] * 12 + [8]
     assert table.compute_loss(labels) <= table.compute_loss(one)
     alike = generalise_numbers(np.ones((80, 1)))
-    assert split_large(alike, one, 6).tolist() == one.tolist()
+    assert split_by_position(alike, one, 6).tolist() == one.tolist()

@@ -134,7 +134,7 @@ def list_boxes(
         np.zeros(3, np.int64),
     )
     limit = cap
-    while not kernels.list_boxes(
+    while not kernels.write_box_list(
         losses, positions, counts, k, kinds, limit, most, levels, empty
     ):
         limit = SHRINK * min(limit, total)
@@ -145,7 +145,9 @@ def list_boxes(
         np.zeros(boxes),
         np.zeros(3, np.int64),
     )
-    kernels.list_boxes(losses, positions, counts, k, kinds, limit, most, levels, full)
+    kernels.write_box_list(
+        losses, positions, counts, k, kinds, limit, most, levels, full
+    )
     return BoxList(full.starts, full.members, full.losses, limit)
 
 

@@ -54,7 +54,7 @@ def solve_places(
         The prices leave too many places.
     """
     proven = max(0.0, fsum(data.count * prices))
-    kept = find_places(data, prices, loss - proven + SAFE * max(1.0, loss))
+    kept = find_possible_pairs(data, prices, loss - proven + SAFE * max(1.0, loss))
     if len(np.unique(data.combination[kept])) < len(data.count):
         return Answer(None, Status.OPTIMAL, loss, solver.name, 0.0)
     if kept.sum() > MOST_PLACES:
@@ -64,10 +64,10 @@ def solve_places(
             fix="leave the solver out: the bound by prices is proven, too.",
         )
     answer = run_solver(
-        model.MODEL, select_places(data, kept), solver, None, time_limit=time_limit
+        model.MODEL, select_pairs(data, kept), solver, None, time_limit=time_limit
     )
     bound = proven if answer.bound is None else max(proven, min(answer.bound, loss))
-    bound = model.round_bound_up(data, bound)
+    bound = model.round_whole_bound(data, bound)
     if answer.status is Status.INFEASIBLE:
         bound = loss
     numbers = None
@@ -87,11 +87,11 @@ def _require_better(data: model.Data, numbers: F64, loss: float) -> F64 | None:
     return numbers if is_feasible and model.objective(data, at) < loss else None
 
 
-def find_places(data: model.Data, prices: F64, gap: float) -> np.ndarray:
+def find_possible_pairs(data: model.Data, prices: F64, gap: float) -> np.ndarray:
     """Return which pairs (p,) occur in releases within `gap` of the prices' bound."""
     kept = np.zeros(len(data.box), np.bool_)
     for b in range(len(data.loss)):
-        taken, excess = model.sum_largest(data, prices, b)
+        taken, excess = model.choose_dearest_copies(data, prices, b)
         if excess == -inf or -excess > gap:
             continue
         members = data.get_members(b)
@@ -104,7 +104,7 @@ def find_places(data: model.Data, prices: F64, gap: float) -> np.ndarray:
     return kept
 
 
-def select_places(data: model.Data, kept: np.ndarray) -> model.Data:
+def select_pairs(data: model.Data, kept: np.ndarray) -> model.Data:
     """Return the data with some pairs alone, which contain every combination."""
     boxes, box = np.unique(data.box[kept], return_inverse=True)
     return replace(

@@ -24,7 +24,7 @@ FEW = 32  # members up to which insertion sorts faster than counting
 
 
 @compiled
-def list_boxes(
+def write_box_list(
     losses: LossTables,
     positions: I64,
     counts: I64,

@@ -46,7 +46,7 @@ class Boxes(NamedTuple):
     node: Labels
 
 
-def build_boxes(records: Floats) -> tuple[Labels, Boxes]:
+def build_box_tree(records: Floats) -> tuple[Labels, Boxes]:
     """Return the order of the leaves (n,), and the tree of records (n, d)."""
     n, d = records.shape
     leaves = -(-n // LEAF)

@@ -14,7 +14,7 @@ import numpy as np
 from aggopt.algorithms.pair_bound.box_kernels import (
     LEAF,
     Boxes,
-    build_boxes,
+    build_box_tree,
     find_nearest,
     make_waiting,
 )
@@ -109,7 +109,7 @@ def search_nearest(
     progress
         Receives the share of the budget that is spent.
     """
-    order, boxes = build_boxes(records)
+    order, boxes = build_box_tree(records)
     own = None if weights is None else weights[order]
     usual = choose_length(len(records), k, is_weighted=weights is not None)
     count = _cut_length(len(records), usual, memory) if budget > 0 else usual

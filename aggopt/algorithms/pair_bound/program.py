@@ -224,7 +224,7 @@ class PairProgram:
         columns, entries = np.empty(0, np.int32), np.empty(0)
         room = self._count_entries(cuts)
         columns, entries = np.empty(room, np.int32), np.empty(room)
-        size = rows.list_entries(
+        size = rows.list_row_entries(
             self.records,
             self.masses,
             self.pairs,

@@ -179,7 +179,7 @@ def represents(
 
 
 @unrefcounted
-def list_entries(
+def list_row_entries(
     records: Floats,
     masses: Floats,
     pairs: PairLists,

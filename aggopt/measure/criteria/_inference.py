@@ -14,10 +14,10 @@ from aggopt.measure.criteria._tables import (
     ATTACKS,
     AttackTables,
     Side,
-    draw_records,
-    find_nearest,
     find_rows,
     limit_attacks,
+    mark_nearest_rows,
+    sample_records,
 )
 
 
@@ -132,9 +132,9 @@ def attack_inference(
     rows, row = find_rows(released.select(np.arange(released.n), known))
     searches = []
     for purpose, side in enumerate((tables.original, tables.control), start=3):
-        records = draw_records(side.n, count, seed, purpose)
+        records = sample_records(side.n, count, seed, purpose)
         targets = side.select(records, known)
-        near = find_nearest(targets, rows, tables.numeric[known])
+        near = mark_nearest_rows(targets, rows, tables.numeric[known])
         searches.append(_Nearest(side, records, purpose == 3, near))
     return [_guess(tables, searches, row, secret, safety, level) for secret in secrets]
 

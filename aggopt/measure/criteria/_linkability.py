@@ -12,10 +12,10 @@ from aggopt.measure.criteria._tables import (
     ATTACKS,
     AttackTables,
     Side,
-    draw_records,
-    find_nearest,
     find_rows,
     limit_attacks,
+    mark_nearest_rows,
+    sample_records,
 )
 
 Sets = tuple[Sequence[str], Sequence[str]]
@@ -99,7 +99,7 @@ def attack_linkability(
     count = limit_attacks(attacks, released.n * len(columns))
     rates = []
     for purpose, side in enumerate((tables.original, tables.control), start=1):
-        records = draw_records(side.n, count, seed, purpose)
+        records = sample_records(side.n, count, seed, purpose)
         rates.append(_count_links(tables, side, records, places))
     return AttackResult(
         criterion="linkability",
@@ -125,7 +125,7 @@ def _count_links(
     for columns in places:
         rows, row = find_rows(tables.released.select(everybody, columns))
         targets = side.select(records, columns)
-        nearest.append(find_nearest(targets, rows, tables.numeric[list(columns)]))
+        nearest.append(mark_nearest_rows(targets, rows, tables.numeric[list(columns)]))
         row_of_record.append(row)
     ones = np.ones(len(everybody))
     shape = tuple(int(row.max()) + 1 for row in row_of_record)

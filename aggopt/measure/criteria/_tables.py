@@ -195,7 +195,7 @@ def limit_attacks(attacks: object, comparisons: int) -> int:
     return min(wanted, max(FEWEST, WORK // max(comparisons, 1)))
 
 
-def draw_records(n: int, count: int, seed: int, purpose: int) -> Labels:
+def sample_records(n: int, count: int, seed: int, purpose: int) -> Labels:
     """Return `count` of n records in ascending order, or all of them."""
     if n <= count:
         return np.arange(n)
@@ -211,7 +211,7 @@ def find_rows(side: Side) -> tuple[Side, Labels]:
     return Side(side.codes[first], side.numbers[first]), row.ravel()
 
 
-def find_nearest(targets: Side, rows: Side, numeric: Bool) -> Any:
+def mark_nearest_rows(targets: Side, rows: Side, numeric: Bool) -> Any:
     """Return which rows (m,) are nearest to each target, a sparse (t, m) of 1.
 
     Squared distances: of numbers in standard deviations, and 1 for other values that
@@ -221,13 +221,13 @@ def find_nearest(targets: Side, rows: Side, numeric: Bool) -> Any:
 
     step = max(1, CHUNK // rows.n)
     parts = [
-        csr_matrix(_mark_nearest(targets, rows, numeric, start, start + step))
+        csr_matrix(_mark_nearest_part(targets, rows, numeric, start, start + step))
         for start in range(0, targets.n, step)
     ]
     return vstack(parts, format="csr")
 
 
-def _mark_nearest(
+def _mark_nearest_part(
     targets: Side, rows: Side, numeric: Bool, start: int, end: int
 ) -> F64:
     """Return 1. for the nearest rows of targets start to end, else 0., (t, m)."""

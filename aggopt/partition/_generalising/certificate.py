@@ -13,7 +13,7 @@ from aggopt.core.types import F64, I64, Labels
 from aggopt.core.validation import renumber_groups
 from aggopt.encoding.generalisation import GeneralisedTable
 from aggopt.models import generalised_loss as model
-from aggopt.partition._generalising.search import EXACT, estimate_prices, find_near
+from aggopt.partition._generalising.search import EXACT, estimate_prices, find_near_rows
 from aggopt.partition._generalising.state import FurtherRequirements
 from aggopt.partition.shared.evidence import MET, Budget, Evidence, make_certificate
 from aggopt.partition.shared.scaling import Weighing
@@ -38,21 +38,22 @@ def certify_generalised(
 ) -> Evidence:
     """Return the loss of groups that publish true values, with its certificate.
 
-    The bound holds for all groups that satisfy the requirements; see `bound_loss`.
+    The bound holds for all groups that satisfy the requirements: see
+    `bound_generalised_loss`.
     """
 
     def objective() -> float:
         return table.compute_loss(labels, weighing.values) * weighing.unit
 
     def proven(loss: float, budget: Budget) -> Certificate:
-        bound = min(bound_loss(table, labels, k, weighing, kept), loss)
+        bound = min(bound_generalised_loss(table, labels, k, weighing, kept), loss)
         is_met = loss - bound <= MET * loss
         return make_certificate(is_met, status, loss, bound, by, seconds)
 
     return Evidence(status, objective, proven)
 
 
-def bound_loss(
+def bound_generalised_loss(
     table: GeneralisedTable,
     labels: Labels,
     k: int,
@@ -113,7 +114,7 @@ def bound_by_pairs(table: GeneralisedTable, k: int, weighing: Weighing) -> float
     if len(distinct) > EXACT or len(distinct) == 1:
         return 0.0
     losses = pack_losses(table.attributes)
-    near, distances = find_near(losses, distinct.positions)
+    near, distances = find_near_rows(losses, distinct.positions)
     prices = estimate_prices(distinct.counts, near, distances, k)
     return fsum(distinct.counts * distinct.weights * prices) * (1 - ROUNDING)
 

@@ -39,11 +39,11 @@ from aggopt.partition._generalising.certificate import (
     certify_generalised,
     prove_optimum,
 )
-from aggopt.partition._generalising.search import GroupSearch, create_space
+from aggopt.partition._generalising.search import GroupSearch, create_record_space
 from aggopt.partition._generalising.start import (
     cut_at_medians,
     separate_piles,
-    split_large,
+    split_by_position,
 )
 from aggopt.partition._generalising.state import FurtherRequirements
 from aggopt.partition._local_search.setup import read_initial_labels
@@ -203,7 +203,7 @@ def generalising(
     steps = inf
     if time_limit is None:
         steps = EFFORTS[effort] * n * min(1.0, USUAL_K / k)
-    labels, status = search_groups(
+    labels, status = search_low_loss(
         table,
         k,
         first,
@@ -327,7 +327,7 @@ def _build_requirements(
     return FurtherRequirements(none if promise is None else promise, unit_state)
 
 
-def search_groups(
+def search_low_loss(
     table: GeneralisedTable,
     k: int,
     first: Labels | None,
@@ -350,7 +350,7 @@ def search_groups(
         import_module(f"aggopt.partition._generalising.{name}_kernels")
     if first is None:
         first = make_first_groups(table, distinct.of_record, k, kept)
-    space = create_space(table, distinct, k, weighing.values, kept)
+    space = create_record_space(table, distinct, k, weighing.values, kept)
     search = GroupSearch(space, np.asarray(first, np.int64), seed)
     clock = Deadline(limit.seconds, limit.progress)
     status = Status.INTERRUPTED
@@ -379,7 +379,7 @@ def make_first_groups(
     """Return the groups of cuts at medians (n,), made smaller if only k is required."""
     if kept is None:
         labels = cut_at_medians(table, lambda members: len(members) >= k)
-        return split_large(table, separate_piles(labels, combination, k), k)
+        return split_by_position(table, separate_piles(labels, combination, k), k)
     from aggopt.partition._generalising import group_kernels as kernels
 
     return cut_at_medians(

@@ -31,7 +31,7 @@ COLD = 0.85  # share of the search at whose end the temperature is 0
 MOVES = 10  # rounds between two descents
 
 
-def create_space(
+def create_record_space(
     table: GeneralisedTable,
     distinct: DistinctRecords,
     k: int,
@@ -41,7 +41,7 @@ def create_space(
     """Return the records as arrays for compiled code, with the near ones of each."""
     losses = pack_losses(table.attributes)
     rows = distinct.positions
-    near, distances = find_near(losses, rows)
+    near, distances = find_near_rows(losses, rows)
     order = np.argsort(distinct.of_record, kind="stable").astype(np.int64)
     first = np.concatenate([[0], np.cumsum(distinct.counts)]).astype(np.int64)
     return RecordSpace(
@@ -58,7 +58,9 @@ def create_space(
     )
 
 
-def find_near(losses: LossTables, rows: I64, exact: int = EXACT) -> tuple[I32, F64]:
+def find_near_rows(
+    losses: LossTables, rows: I64, exact: int = EXACT
+) -> tuple[I32, F64]:
     """Return near others of each row and their pair losses, nearest first, (c, T) each.
 
     The nearest for up to `exact` rows, and near ones for more.

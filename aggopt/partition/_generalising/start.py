@@ -99,7 +99,7 @@ def separate_piles(labels: I64, combination: I64, k: int) -> I64:
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
-def split_large(table: GeneralisedTable, labels: I64, k: int) -> I64:
+def split_by_position(table: GeneralisedTable, labels: I64, k: int) -> I64:
     """Return labels (n,) after groups of 2k or more unequal records are split.
 
     They become groups of k to 2k - 1 records, in the order of their positions, and lose

@@ -17,7 +17,7 @@ from aggopt.pipeline.partition.merged_groups import (
 )
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.inputs import Progress, read_progress
-from aggopt.release.audit.risk_limits import is_within
+from aggopt.release.audit.risk_limits import is_at_most_limit
 
 
 def keep_linkage(
@@ -49,7 +49,7 @@ def keep_linkage(
         except InfeasibleInputError:  # so few groups cannot keep the moments
             return False
         measured.append(1.0 if share is None else share)
-        return is_within(measured[-1], limit)
+        return is_at_most_limit(measured[-1], limit)
 
     groups = MergeableGroups.of(
         block,

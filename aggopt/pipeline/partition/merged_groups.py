@@ -19,7 +19,7 @@ from aggopt.pipeline.partition.methods import find_start_bound, replace_partitio
 from aggopt.pipeline.partition.subsets import SingleStratumPerGroup, separate_strata
 from aggopt.privacy.requirement import Requirement
 from aggopt.release.audit.counts import Count
-from aggopt.release.audit.risk_limits import is_within
+from aggopt.release.audit.risk_limits import is_at_most_limit
 from aggopt.repair.merge_until_satisfied import certify_groups
 from aggopt.repair.nearest_merges import list_merges, merge_as_needed
 
@@ -132,7 +132,7 @@ def keep_average_risk(
 
     def is_kept(labels: Labels) -> bool:
         measured.append(Count.of((), labels, 2, of_record).average_risk)
-        return is_within(measured[-1], limit)
+        return is_at_most_limit(measured[-1], limit)
 
     before = groups.block.groups
     block = groups.merge_until(is_kept)

@@ -13,7 +13,7 @@ LINKAGE = "linkage"
 ROUNDING = 1e-12  # relative: a risk is a mean of many shares
 
 
-def is_within(risk: float, most: float) -> bool:
+def is_at_most_limit(risk: float, most: float) -> bool:
     """Whether a risk is at most a limit, apart from rounding of the mean."""
     return risk <= most * (1 + ROUNDING)
 
@@ -44,7 +44,7 @@ class RiskLimit:
     @property
     def holds(self) -> bool:
         """Whether the risk is at most the limit of the job."""
-        return self.risk is not None and is_within(self.risk, self.most)
+        return self.risk is not None and is_at_most_limit(self.risk, self.most)
 
     @property
     def advice(self) -> str:
