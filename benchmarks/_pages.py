@@ -46,7 +46,7 @@ def machine() -> str:
 def ran(name: str, limit: float | None) -> bool:
     """Run a benchmark, show its output and write its page; return if it ended well."""
     print(f"== benchmarks/{name}.py", flush=True)
-    started = perf_counter()
+    started, before = perf_counter(), load()
     wide = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
     words = [sys.executable, str(HERE / f"{name}.py")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=wide) as run:
@@ -62,11 +62,17 @@ def ran(name: str, limit: float | None) -> bool:
         print(f"Ended after {limit:g} seconds: no page is written.")
         return True
     if run.returncode == 0:
-        write(name, "\n".join(lines), perf_counter() - started)
+        loads = f"{before} at the start, {load()} at the end"
+        write(name, "\n".join(lines), perf_counter() - started, loads)
     return run.returncode == 0
 
 
-def write(name: str, printed: str, seconds: float) -> None:
+def load() -> str:
+    """Return the average number of processes that ran in the last minute."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+
+
+def write(name: str, printed: str, seconds: float, loads: str) -> None:
     what = head(name).splitlines()[0]
     date = datetime.now(UTC).date().isoformat()
     text = f"""# {name}
@@ -74,6 +80,8 @@ def write(name: str, printed: str, seconds: float) -> None:
 {what}
 
     python benchmarks/{name}.py
+
+Load average of the machine, other programs included: {loads}.
 
 Printed by aggopt {aggopt.__version__} on {date}, {machine()}, Python \
 {platform.python_version()}, in {seconds:.0f} seconds:

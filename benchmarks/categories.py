@@ -1,6 +1,6 @@
 """Categories of groups: how fast, how near to the best, at what loss in counts.
 
-Run:  python benchmarks/categories.py                        all of it, half an hour
+Run:  python benchmarks/categories.py                        partitions, frequencies
       python benchmarks/categories.py speed [METHOD ...]
       python benchmarks/categories.py partitions
       python benchmarks/categories.py frequencies [ATTRIBUTE ...]
@@ -129,5 +129,5 @@ DEFAULTS = {"frequencies": ATTRIBUTES}
 
 if __name__ == "__main__":
     asked, *chosen = sys.argv[1:] or [None]
-    for part in [asked] if asked else PARTS:
+    for part in [asked] if asked else ("partitions", "frequencies"):
         PARTS[part](tuple(chosen) or DEFAULTS.get(part, ()))

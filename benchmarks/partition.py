@@ -1,7 +1,7 @@
 """Partitions: how near to the best, at what cost, with what proof.
 
-python benchmarks/partition.py                     all of it, hours at most
-python benchmarks/partition.py search mdav scale   parts of it
+python benchmarks/partition.py          search, and optimal with 10 s for each cell
+python benchmarks/partition.py search mdav scale optimal --seconds 600     hours
 python benchmarks/partition.py optimal --seconds 120 --cells Census,3 EIA,4
 """
 
@@ -97,12 +97,12 @@ def _cell(text: str) -> tuple[str, int]:
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", help=", ".join(PARTS))
-    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--cells", nargs="+", type=_cell)
     asked = parser.parse_args()
     if not set(asked.parts) <= set(PARTS):
         parser.error(f"parts are {', '.join(PARTS)}")
-    for part in asked.parts or PARTS:
+    for part in asked.parts or ("search", "optimal"):
         if part == "optimal":
             optimal(asked.seconds, asked.cells)
         else:

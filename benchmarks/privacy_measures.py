@@ -1,11 +1,12 @@
 """k, l and t beside what pycanon finds: agreement, and time.
 
-    python benchmarks/privacy_measures.py PYTHON_WITH_PYCANON
+    python benchmarks/privacy_measures.py [PYTHON_WITH_PYCANON]
 
-`python -m venv there && there/bin/pip install pycanon` makes one; pycanon is kept out
-of the environment of aggopt.  Compared are k, distinct l, entropy l and t, on Census
-(MDAV; confidential FICA and FEDTAX) and on random tables with numbers and with names.
-Recursive diversity is left out: pycanon takes the least frequent value for r_1.
+pycanon is kept out of the environment of aggopt.  If no Python is named, pip installs
+pycanon into a new environment, which is removed at the end.  Compared are k, distinct
+l, entropy l and t, on Census (MDAV; confidential FICA and FEDTAX) and on random tables
+with numbers and with names.  Recursive diversity is left out: pycanon takes
+the least frequent value for r_1.
 """
 
 import json
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import venv
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +82,15 @@ def ours(frame: pd.DataFrame, quasi: list[str], held: list[str], way: str) -> di
     return found | {"seconds": time.perf_counter() - start}
 
 
-def main(python: str) -> None:
+def install_pycanon(folder: Path) -> str:
+    """Return the Python of a new environment that has pycanon."""
+    venv.create(folder, with_pip=True)
+    python = str(folder / "bin" / "python")
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "pycanon"], check=True)
+    return python
+
+
+def main(python: str | None) -> None:
     made = tables()
     privacy.t_closeness([0, 0, 1], [1, 2, 3])  # compiles
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +99,7 @@ def main(python: str) -> None:
             file = Path(folder) / f"{number}.csv"
             frame.to_csv(file, index=False)
             asked[name] = (str(file), quasi, held)
-        ran = [python, "-c", THEIRS]
+        ran = [python or install_pycanon(Path(folder) / "env"), "-c", THEIRS]
         printed = subprocess.run(
             ran, input=json.dumps(asked), capture_output=True, text=True, check=True
         )
@@ -117,6 +127,6 @@ def report(found: dict, theirs: dict) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) > 2:
         sys.exit(__doc__)
-    main(sys.argv[1])
+    main(*[*sys.argv[1:], None][:1])

@@ -1,6 +1,9 @@
 """Truthful groups: loss and proven share, beside whole columns and cuts at medians.
 
-Run:  python benchmarks/truthful.py [PART ...]
+Run:  python benchmarks/truthful.py                ten minutes: adult-5, cells-3, small,
+                                                   brute and downcoding
+      python benchmarks/truthful.py all            every part, hours
+      python benchmarks/truthful.py PART ...
 
 Adult, its hierarchies and testdata are read from the folder in AGGOPT_DATA.  Loss is in
 % of that if all cells are suppressed, by leaves of ARX's hierarchies; for testdata it
@@ -423,7 +426,10 @@ PARTS = {
 }
 
 
+SHORT = ("adult-5", "cells-3", "small", "brute", "downcoding")
+
 if __name__ == "__main__":
     compile_kernels()
-    for part in sys.argv[1:] or PARTS:
+    asked = sys.argv[1:] or SHORT
+    for part in PARTS if "all" in asked else asked:
         PARTS[part]()
