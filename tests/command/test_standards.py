@@ -78,6 +78,25 @@ def test_a_guideline_cites_its_sources_and_calls_nothing_lawful(standard):
     assert not re.search("lawful|legal|complian", words)
 
 
+def test_a_model_of_one_attribute_leaves_the_others_unprotected(table, aggopt):
+    with open("mine.py", "w") as file:
+        file.write("def several(values):\n    return len(set(values)) > 1\n")
+    roles = ROLES.replace('["illness"]', '["illness", "note"]')
+    roles = roles.replace('drop = ["note"]\n', "")
+    table.assign(note=["a", "b"] * 20).to_csv("people.csv", index=False)
+    for names, unprotected in ((["illness"], 1), (["illness", "note"], 0)):
+        own = f'[[privacy.own]]\nmethod = "mine.py:several"\nattributes = {names}\n'
+        write_job(f'{roles}k = 3\nrepair = "merge"\n{own}')
+        ended, out, _ = aggopt(*CHECK, "ico-2025", "--json", "--trust", "mine.py")
+        (judged,) = json.loads(out)["standards"]
+        (line,) = [
+            line
+            for line in judged["criteria"]
+            if line["figure"] == "unprotected_confidential"
+        ]
+        assert (line["value"], ended) == (unprotected, unprotected)
+
+
 EVIDENCE = ("evidence", "people.csv", "masked.csv", "job.toml", "--out", "found.json")
 
 

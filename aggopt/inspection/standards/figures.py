@@ -119,9 +119,13 @@ def _guarantee_confidential(job: Job) -> Finding:
         return Finding(None, "No column has the role confidential.", open=True)
     models = job.privacy.models
     required = ", ".join(model.name for model in models) or "no l, t or other model"
+    unprotected = sum(
+        not any(model.concerns(name) for model in models) for name in names
+    )
+    without = f", {unprotected} without it" if models and unprotected else ""
     return Finding(
-        0 if models else len(names),
-        f"{required} for {plural(len(names), 'confidential attribute')}.",
+        unprotected,
+        f"{required} for {plural(len(names), 'confidential attribute')}{without}.",
     )
 
 
