@@ -4,10 +4,13 @@ Part 1 plants ten leaks into a release of groups of k and prints which criterion
 each.  Part 2 masks twenty tables and prints the largest excess of each, with the number
 of claims, for three k.  Part 3 prints the time for large tables.
 
-    python benchmarks/criteria.py [folder of CSV files]
+    python benchmarks/criteria.py [FOLDER]
+
+FOLDER has CSV files, the first of the twenty tables; without one it is AGGOPT_DATA.
 """
 
 import hashlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -262,6 +265,6 @@ def print_time() -> None:
 if __name__ == "__main__":
     print_leaks()
     print()
-    print_tables(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("none"))
+    print_tables(Path(*sys.argv[1:2] or [os.environ.get("AGGOPT_DATA", "none")]))
     print()
     print_time()
