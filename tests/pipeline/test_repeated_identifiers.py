@@ -15,7 +15,10 @@ JOB = (
     '[roles]\nidentifier = ["patient"]\nquasi-identifier = ["age", "income"]\n'
     "[privacy]\nk = 3\n"
 )
-SAID = "'patient': 3 entries stand in several records, 7 in all and up to 3 each"
+SAID = (
+    "'patient' has the same value in several records: 3 values in 7 records, at most 3 "
+    "records each. If it identifies persons or households, k should count these: "
+)
 
 
 def twice() -> pd.DataFrame:
@@ -51,10 +54,26 @@ def test_words_are_not_proposed_as_units(entries: list[str], tmp_path: Path) -> 
     frame = twice().head(len(entries)).assign(patient=entries)
     (note,) = said_of_patients(frame, job())
     assert "unit =" not in note
-    assert "number the persons in a column with the role unit" in note
+    assert "number them in a column with the role unit" in note
     frame.to_csv(path, index=False)
     file.write_text(JOB)
     assert note in check_table(path, file).notes
+
+
+@pytest.mark.parametrize(
+    ("different", "word"), [(30, "households"), (29, "number them")]
+)
+def test_a_column_of_many_records_each_is_not_proposed_as_units(
+    different: int, word: str
+) -> None:
+    frame = pd.DataFrame({"patient": np.arange(600) % different})
+    frame = frame.assign(age=np.arange(600) % 7, income=np.arange(600.0))
+    (note,) = said_of_patients(frame, job())
+    assert word in note
+
+
+def test_a_constant_identifier_has_no_note() -> None:
+    assert said_of_patients(twice().assign(patient=1), job()) == []
 
 
 def test_nothing_is_said_where_each_stands_once_or_k_counts_units() -> None:

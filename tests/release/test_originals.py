@@ -382,6 +382,18 @@ def test_one_note_names_all_attributes_that_are_dominated():
     assert "'a' in 3 of 3 groups" in note
 
 
+def test_a_value_that_is_small_in_its_column_is_not_dominant():
+    ages = np.append(np.tile([20.0, 30, 40, 50, 60], 3), [0, 0, 0, 0, 1])
+    labels = np.append(np.arange(15) // 5, [3] * 5)
+    for oldest, count in ((1.0, 0), (10.0, 0), (60.0, 1)):
+        ages[-1] = oldest
+        means = (np.bincount(labels, ages) / 5)[labels]
+        assert count_dominated(ages, means, labels, 0.7) == count
+        assert count_dominated(ages, means, labels, 0.7, 0, np.ones(20)) == count
+        doubled = 2 * ages, 2 * means, labels, 0.7
+        assert count_dominated(*doubled) == count
+
+
 def test_a_share_of_ones_has_no_size_to_give_away():
     found = audited(column(0, 1, 0.25, 0.25), column(0.5, 0.5, 0.25, 0.25))
     assert any("more than 70 %" in note for note in found.notes)
@@ -413,12 +425,18 @@ def test_published_values_that_are_no_original_are_counted():
     after = column(1.5, 1.5, 4, 4, 3, 3, 3)
     notes = audited(before, after).notes
     assert notes[-1] == (
-        "'a': 5 of 7 published values (71%) are none of its 3 different whole numbers. "
-        'If these are codes, their means say nothing: write kind = "nominal" under '
-        "[attributes.a], and codes are published; or an order or a tree of them. If "
-        "they count something, round_integers = true under [output] publishes whole "
-        "numbers."
+        "Columns of whole numbers have published values that no record has, as 1.7; of "
+        "7 in each column: 'a' 5. If a column holds codes, as region or sex, its means "
+        'say nothing: write kind = "nominal" under [attributes.NAME]. If it counts '
+        "something, round_integers = true under [output] publishes whole numbers."
     )
+
+
+def test_one_note_names_all_columns_of_whole_numbers():
+    before = np.hstack([column(1, 2, 4, 4), column(1, 2, 4, 4)])
+    after = np.hstack([column(1.5, 1.5, 4, 4), column(3, 3, 3, 3)])
+    (note,) = (n for n in audited(before, after).notes if "whole numbers" in n)
+    assert "of 4 in each column: 'a' 2, 'b' 4." in note
 
 
 @pytest.mark.parametrize(
@@ -432,17 +450,8 @@ def test_durations_are_no_codes_and_dates_have_no_size_either(what, said):
     both = Originals(before, after, np.zeros(1), (0,), **what)
     dominated, impossible = both.notes(["a"], [([0], labels)], 0.7)
     notes = [*dominated, *impossible]
-    words = "more than 70 % of the sum", "different whole numbers"
+    words = "more than 70 % of the sum", "whole numbers"
     assert tuple(sum(word in note for note in notes) for word in words) == said
-
-
-def test_two_values_are_read_as_shares():
-    after = column(0.5, 0.5, 1, 1)
-    notes = audited(column(0, 1, 1, 1), after).notes
-    assert notes[-1] == (
-        "'a': 2 of 4 published values (50%) are neither of its two values: read them "
-        "as shares; round_integers = true under [output] publishes one."
-    )
 
 
 @pytest.mark.parametrize(
@@ -456,13 +465,13 @@ def test_two_values_are_read_as_shares():
 )
 def test_values_that_are_originals_or_no_whole_numbers_are_no_codes(before, after):
     notes = audited(column(*before), column(*after)).notes
-    assert not any("whole numbers" in note or "shares" in note for note in notes)
+    assert not any("whole numbers" in note for note in notes)
 
 
 @pytest.mark.parametrize("outside", [0.0, 9.0])
 def test_values_beyond_the_originals_are_none_of_them(outside):
     notes = audited(column(1, 2, 4, 4), column(outside, outside, 4, 4)).notes
-    assert notes[-1].startswith("'a': 2 of 4 published values (50%) are none of its 3 ")
+    assert "of 4 in each column: 'a' 2." in notes[-1]
 
 
 def test_numbers_of_many_values_are_no_codes():
@@ -471,26 +480,25 @@ def test_numbers_of_many_values_are_no_codes():
     assert audited(before, after).notes == ()
     x = np.minimum(x, 119)  # twenty values
     before, after = column(*x), column(*np.where(x < 118, x // 2 * 2 + 0.5, x))
-    assert "18 of 44 published values (41%)" in audited(before, after).notes[-1]
+    assert "of 44 in each column: 'a' 18." in audited(before, after).notes[-1]
     x = np.append(x, 120)
-    assert not any("none of" in n for n in audited(column(*x), column(*x + 0.5)).notes)
+    many = audited(column(*x), column(*x + 0.5)).notes
+    assert not any("whole numbers" in note for note in many)
 
 
-def test_two_numbers_are_shares_and_rounded_ones_need_no_note():
+def test_rounded_whole_numbers_need_no_note():
     frame = people(30)[["age"]].assign(married=[1] + [0] * 29)
     notes = masked(frame).notes
-    assert any("'married': " in n and "are neither of its two" in n for n in notes)
+    assert any("whole numbers" in n and "'married' " in n for n in notes)
     notes = masked(frame, output={"round_integers": True}).notes
-    assert not any("are neither of its two" in n for n in notes)
+    assert not any("whole numbers" in n for n in notes)
 
 
 @reference
 def test_codes_of_regions_are_averaged_to_no_code():
     table = pd.read_csv(DATA / "free1.csv")[["REGION", "AGE", "INCOME"]][:1000]
-    (note,) = [n for n in masked(table).notes if "'REGION': " in n and "none of" in n]
-    assert note.startswith(
-        "'REGION': 790 of 1000 published values (79%) are none of its 39 different "
-    )
+    (note,) = (n for n in masked(table).notes if "whole numbers" in n)
+    assert "of 1000 in each column: 'REGION' 790" in note
 
 
 def test_notes_and_verdict_hold_no_value_of_a_record():

@@ -17,6 +17,8 @@ from aggopt.encoding.typed_column import NAME, TypedColumn
 from aggopt.errors import JobError, TableError, naming
 from aggopt.job import Job
 
+PER_UNIT = 20  # records: an entry of more is rather a region than a household
+
 
 @dataclass(frozen=True, eq=False)
 class RecordUnits:
@@ -196,36 +198,47 @@ class RepeatedIdentifiers:
     entries, records, most
         The number of these entries, of their records, and of the records of the most
         frequent one.
-    codes
-        Whether they look like numbers of persons or things: the column may be the unit.
+    numbers_units
+        Whether the column may number units: its entries look like numbers of persons or
+        things, and have at most `PER_UNIT` records each on average.
     """
 
     name: str
     entries: int
     records: int
     most: int
-    codes: bool
+    numbers_units: bool
 
     @classmethod
     def of(cls, name: str, counts: I64, *, codes: bool) -> "RepeatedIdentifiers | None":
-        """Return it from the counts of a column's entries; None if all occur once."""
+        """Return it from the counts of a column's entries.
+
+        None if all occur once, or if all records have the same entry, which identifies
+        nobody.
+        """
+        counts = counts[counts > 0]
         several = counts[counts > 1]
-        if not len(several):
+        if not len(several) or len(counts) == 1:
             return None
-        return cls(name, len(several), int(several.sum()), int(several.max()), codes)
+        numbers_units = codes and int(counts.sum()) <= PER_UNIT * len(counts)
+        records, most = int(several.sum()), int(several.max())
+        return cls(name, len(several), records, most, numbers_units)
 
     def __str__(self) -> str:
-        stand = "entry stands" if self.entries == 1 else "entries stand"
-        remedy = (
-            "if a person has several records, number the persons in a column with the "
-            "role unit, and k counts them."
-        )
-        if self.codes:
-            remedy = f'with unit = ["{self.name}"] under [roles] k counts these.'
+        if self.numbers_units:
+            remedy = (
+                "If it identifies persons or households, k should count these: write "
+                f'unit = ["{self.name}"] under [roles].'
+            )
+        else:
+            remedy = (
+                "If a person has several records, k should count persons: number them "
+                "in a column with the role unit."
+            )
         return (
-            f"{self.name!r}: {self.entries} {stand} in several records, {self.records} "
-            f"in all and up to {self.most} each: k counts records, and a group may "
-            f"have those of one alone; {remedy}"
+            f"{self.name!r} has the same value in several records: "
+            f"{plural(self.entries, 'value')} in {self.records} records, at most "
+            f"{self.most} records each. {remedy}"
         )
 
 

@@ -74,6 +74,7 @@ def collect_notes(
     about_margins = margins.describe_margins(partitioned)
     urgent = (
         *audit.disclosures,
+        *audit.impossible,
         *(note for note in about_margins if note not in margins.HARMLESS),
         *changes,
         *map(str, find_repeated_identifiers(table)),

@@ -15,7 +15,6 @@ from aggopt.data.context.rare_categories import (
     find_published_rare,
 )
 from aggopt.encoding import Domain
-from aggopt.errors import toml_key
 
 Grouped = tuple[Sequence[int], Labels]  # attributes and the groups (n,) they share
 MANY = 0.5  # of the groups: above it members' own values are no chance, but a method
@@ -275,16 +274,16 @@ class Originals:
     def notes(
         self, names: Sequence[str], groups: Sequence[Grouped], dominance: float
     ) -> tuple[list[str], list[str]]:
-        """Return the notes on single attributes: counts and names.
+        """Return the notes on attributes: counts and names.
 
         They report attributes in which one record dominates its group, which discloses
-        it, and whole numbers that became impossible values.
+        it, and whole numbers that became values that no record has.
         """
         disclosures = list[str]()
-        impossible = list[str]()
+        impossible: Counts = {}
         numbers = self._numbers
         if not numbers:
-            return disclosures, impossible
+            return disclosures, []
         spreads = Scale.of(self.before[:, numbers]).spread.tolist()
         spread = dict(zip(numbers, spreads, strict=True))
         for columns, labels in groups:
@@ -304,13 +303,13 @@ class Originals:
                 timed = j in self.dates or j in self.durations
                 is_whole = not timed and (x == np.rint(x)).all()
                 if is_whole and len(values) <= compute_max_distinct(len(x)):
-                    impossible += _describe_impossible(
-                        names[j], values, y, GRID * spread[j]
+                    impossible[names[j]] = _count_impossible(
+                        values, y, GRID * spread[j]
                     )
             disclosures += _describe_dominated(
                 counts, labels.max() + 1, dominance, weighted=self.weights is not None
             )
-        return disclosures, impossible
+        return disclosures, [*_describe_impossible(impossible, len(self.before))]
 
 
 def compute_max_distinct(records: int) -> int:
@@ -340,7 +339,9 @@ def count_dominated(
     It makes up more than a share of the sum of absolute values, the p %-rule of
     magnitude tables with p = 1 / share - 1.  Moreover the published value, y (n,),
     times the size of the group is within p % of it.  A mean is; a median can be far
-    from it.  Rounding moved y by at most `step`.
+    from it.  Rounding moved y by at most `step`.  The value must also be
+    larger than half the distance between the quartiles of x.  Smaller ones are near the
+    rest of their group, as ages of babies.
 
     With `weights` (n,) a group is counted, too, if the rule holds for the weighted sum,
     or if one value is most of the plain sum and y is within p % of the weighted mean.
@@ -349,26 +350,34 @@ def count_dominated(
     sizes = np.bincount(labels)
     published = np.empty(len(sizes))
     published[labels] = y
-    over, largest = _find_dominant(x, labels, share)
+    lower, upper = np.quantile(x, [0.25, 0.75])
+    large = np.abs(x) > (upper - lower) / 2
+    over, largest = _find_dominant(x, labels, share, large)
     p = 1 / share - 1
     if weights is None:
         off = np.abs(sizes * published - largest)
         return int((over & (off <= p * np.abs(largest) + sizes * step)).sum())
     total = np.bincount(labels, weights)
     sums = np.bincount(labels, weights * x)
-    weighed, heaviest = _find_dominant(weights * x, labels, share)
+    weighed, heaviest = _find_dominant(weights * x, labels, share, large)
     published *= total
     near = np.abs(published - heaviest) <= p * np.abs(heaviest) + total * step
     is_mean = np.abs(published - sums) <= p * np.abs(sums) + total * step
     return int((weighed & near | over & is_mean).sum())
 
 
-def _find_dominant(x: Floats, labels: Labels, share: float) -> tuple[Bool, Floats]:
-    """Return the value of largest size of each group, and if it exceeds the share."""
+def _find_dominant(
+    x: Floats, labels: Labels, share: float, large: Bool
+) -> tuple[Bool, Floats]:
+    """Return which groups one of the values `large` (n,) dominates, and their largest.
+
+    It exceeds the share of the sum of absolute values of its group.
+    """
     last = np.lexsort((np.abs(x), labels))
     last = last[np.append(np.diff(labels[last]) > 0, True)]  # the largest of each
     largest = x[last]
-    return np.abs(largest) > share * np.bincount(labels, np.abs(x)), largest
+    exceeds = np.abs(largest) > share * np.bincount(labels, np.abs(x))
+    return exceeds & large[last], largest
 
 
 def _describe_dominated(
@@ -388,28 +397,22 @@ def _describe_dominated(
         )
 
 
-def _describe_impossible(
-    name: str, values: Floats, y: Floats, step: float
-) -> Iterator[str]:
-    """Say how many published values y (n,) are none of the whole numbers there are."""
+def _count_impossible(values: Floats, y: Floats, step: float) -> int:
+    """Return how many published values y (n,) are none of the original values."""
     ends = np.concatenate([[-np.inf], values, [np.inf]])
     above = np.searchsorted(ends, y)
     nearest = np.minimum(y - ends[above - 1], ends[above] - y)
-    count = int((nearest > step).sum())
-    if not count:
-        return
-    subject = f"{name!r}: {count} of {len(y)} published values ({count / len(y):.0%})"
-    remedy = "round_integers = true under [output] publishes"
-    if len(values) == 2:
-        yield (
-            f"{subject} are neither of its two values: read them as shares; {remedy} "
-            "one."
-        )
+    return int((nearest > step).sum())
+
+
+def _describe_impossible(counts: Counts, records: int) -> Iterator[str]:
+    """Yield a note on whole numbers published as values that no record has, if any."""
+    if not any(counts.values()):
         return
     yield (
-        f"{subject} are none of its {len(values)} different whole numbers. If these "
-        "are "
-        'codes, their means say nothing: write kind = "nominal" under '
-        f"[attributes.{toml_key(name)}], and codes are published; or an order or a "
-        f"tree of them. If they count something, {remedy} whole numbers."
+        "Columns of whole numbers have published values that no record has, as 1.7; of "
+        f"{records} in each column: {_join_counts(counts)}. If a column holds codes, "
+        'as region or sex, its means say nothing: write kind = "nominal" under '
+        "[attributes.NAME]. If it counts something, round_integers = true under "
+        "[output] publishes whole numbers."
     )

@@ -229,6 +229,8 @@ class Audit:
         Remarks for a data steward; counts and names, no values.
     disclosures
         The first of the notes, on possible losses of persons.
+    impossible
+        The note on whole numbers published as values that no record has, if any.
     strata
         The columns of strata: published unchanged, and counted in each combination.
     weight
@@ -255,6 +257,7 @@ class Audit:
     missing: MissingValues | None = None
     notes: tuple[str, ...] = ()
     disclosures: tuple[str, ...] = ()
+    impossible: tuple[str, ...] = ()
     strata: tuple[str, ...] = ()
     weight: str | None = None
     linked: Count | None = None
@@ -407,8 +410,14 @@ class Audit:
         audit = replace(self, missing=missing).with_missing
         more = *self.disclosures, *dominated, *unchanged.disclosures(self.records)
         rest = [note for note in audit.notes if note not in self.disclosures]
-        notes = (*more, *rest, *unchanged.notes(), *impossible)
-        return replace(audit, unchanged=unchanged, disclosures=more, notes=notes)
+        notes = (*more, *impossible, *rest, *unchanged.notes())
+        return replace(
+            audit,
+            unchanged=unchanged,
+            disclosures=more,
+            impossible=tuple(impossible),
+            notes=notes,
+        )
 
     def with_rare(self, rare: Mapping[str, PublishedRareCategories]) -> "Audit":
         """Return it with rare categories that are published, and a note on each."""
