@@ -17,10 +17,11 @@ from pydantic import (
 )
 
 from aggopt.core.columns import REFUSE
+from aggopt.core.plural import agree, join_names
 from aggopt.core.section import Section, list_written_keys, to_int, to_plain
 from aggopt.encoding import AttributeType
 from aggopt.encoding.arx import read_rows
-from aggopt.errors import JobError, require_known
+from aggopt.errors import JobError, require_known, toml_key
 from aggopt.job._privacy import Privacy
 from aggopt.job._recoding import Recoding
 from aggopt.job.roles import Roles
@@ -377,16 +378,13 @@ class Strata(Section):
     jobs: StrictInt = Field(default=1, ge=1)
 
 
-def require_strata(
-    strata: Strata, roles: Roles, attributes: Mapping[str, AttributeSection]
-) -> None:
-    """Refuse settings of strata that have no effect.
+def require_strata(strata: Strata, roles: Roles) -> None:
+    """Refuse settings of strata in a table without strata.
 
     Raises
     ------
     JobError
-        The table has no strata; or a stratum column has settings other than the
-        distance of its values, or has these without strata to merge.
+        The section is given, and no column has the role stratum.
     """
     if list_written_keys(strata) and not roles.stratum:
         raise JobError(
@@ -394,15 +392,50 @@ def require_strata(
             fix='name those that groups lie within, under [roles]: stratum = ["NAME"]; '
             "or leave the section out.",
         )
-    for name in filter(attributes.__contains__, roles.stratum):
-        if strata.small != "merge" or not _is_near_only(attributes[name]):
-            raise JobError(
-                f"[attributes.{name}] is of a stratum, which is published as it is: "
-                "only an order or a tree of its values does something, where small "
-                "strata are merged.",
-                fix='leave all else out, and set small = "merge" under [strata]; or '
-                "leave the section out.",
-            )
+
+
+def require_effect(
+    attributes: Mapping[str, AttributeSection], roles: Roles, strata: Strata
+) -> None:
+    """Refuse sections of columns that are not masked: they have no effect.
+
+    An order or a tree of a stratum has an effect if small strata are merged.
+
+    Raises
+    ------
+    JobError
+        Sections are of columns with other roles; all are named.
+    UnknownNameError
+        A section is of a column in no list of the roles.
+    """
+    role_of = {name: role for role, names in roles for name in names}
+    idle: dict[str, str] = {}
+    for name, section in attributes.items():
+        if name not in role_of:
+            require_known("quasi-identifier", name, roles.combination)
+        merged = name in roles.stratum and strata.small == "merge"
+        if name not in roles.quasi_identifier and not (
+            merged and _is_near_only(section)
+        ):
+            idle[name] = role_of[name]
+    if not idle:
+        return
+    count = len(idle)
+    sections = join_names([f"[attributes.{toml_key(name)}]" for name in idle], count)
+    reasons = join_names(
+        [f"{n!r} has the role {role}" for n, role in idle.items()], count
+    )
+    fix = f"delete {agree(count, 'this section', 'these sections')}"
+    if "stratum" in idle.values():
+        fix += (
+            "; of a stratum, an order or a tree alone has an effect, and only with "
+            'small = "merge" under [strata]'
+        )
+    raise JobError(
+        f"{sections} {agree(count, 'has', 'have')} no effect: {reasons}, and only "
+        "quasi-identifiers are masked.",
+        fix=f"{fix}.",
+    )
 
 
 def _is_near_only(section: AttributeSection) -> bool:

@@ -28,7 +28,7 @@ from aggopt.core.section import (
     list_written_keys,
     make_section_union,
 )
-from aggopt.errors import JobError, SolverError, naming, require_known
+from aggopt.errors import JobError, SolverError, naming
 from aggopt.job._key_tables import require_key_tables
 from aggopt.job._privacy import Privacy, require_counted
 from aggopt.job._section import (
@@ -39,6 +39,7 @@ from aggopt.job._section import (
     Risk,
     Strata,
     Units,
+    require_effect,
     require_strata,
     require_units_section,
 )
@@ -283,11 +284,11 @@ class Sections(Section):
                 'repair = "merge", which keeps every requirement; or diversity = '
                 '"distinct" or "entropy", without c.',
             )
+        require_effect(self.attributes, self.roles, self.strata)
         for name, attribute in self.attributes.items():
-            require_known("quasi-identifier", name, self.roles.combination)
             with naming(f"[attributes.{name}]"):
                 attribute.require()
-        require_strata(self.strata, self.roles, self.attributes)
+        require_strata(self.strata, self.roles)
         self._require_unrecoded_waves()
         require_key_tables(self)
         require_units_section(self.units, self.roles, self.privacy)

@@ -5,7 +5,7 @@ from refusals import refused
 from stratified import KEYS, ROLES, within
 
 from aggopt import Job
-from aggopt.errors import JobError
+from aggopt.errors import JobError, UnknownNameError
 
 MERGE = {"small": "merge"}
 NO_STRATA = {**ROLES, "stratum": [], "other": KEYS}
@@ -44,6 +44,16 @@ def test_a_section_without_strata_is_refused():
 def test_what_does_nothing_to_a_stratum_is_refused(strata, said):
     with refused(JobError, "[strata]"):
         within(strata=strata, attributes={"region": said})
+
+
+def test_all_sections_of_columns_that_are_not_masked_are_named_at_once():
+    roles = {"quasi-identifier": ["a"], "stratum": ["b c"], "confidential": ["d"]}
+    sections = {"a": {"lower": 0}, "b c": {"kind": "nominal"}, "d": {"lower": 0}}
+    with refused(JobError, '[attributes."b c"]', "[attributes.d]") as error:
+        Job(roles=roles, attributes=sections, privacy={"k": 3})
+    assert "[attributes.a]" not in str(error.value)
+    with refused(UnknownNameError, "'e'", "a, b c"):
+        Job(roles=roles, attributes={"d": {"lower": 0}, "e": {}}, privacy={"k": 3})
 
 
 @pytest.mark.parametrize("said", [{"order": ["n", "s"]}, {"tree": {"all": ["n", "s"]}}])
