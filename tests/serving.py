@@ -127,8 +127,8 @@ class Client:
                 value = re.search(rf'name="{key}{number}" value="([^"]*)"', row)
                 if value:
                     fields.setdefault(f"{key}{number}", value[1])
-            if re.search(rf'name="rare{number}" value="1" checked', row):
-                fields.setdefault(f"rare{number}", "1")
+            if re.search(rf'name="rare{number}" value="avoid" checked', row):
+                fields.setdefault(f"rare{number}", "avoid")
         policy = re.search(r'name="policy">.*?value="(\w+)" selected', page, re.DOTALL)
         fields.setdefault("policy", policy[1])
         return self.run("/roles", **fields) if then else self.post("/roles", **fields)

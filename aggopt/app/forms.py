@@ -5,41 +5,18 @@ from typing import Any
 
 from aggopt.app.job_text import (
     QUASI_IDENTIFIER,
+    find_value,
+    parse_job,
     parse_roles,
     parse_section,
     replace_keys,
     replace_roles,
-    replace_sections,
 )
+from aggopt.app.texts import FIRST, Texts
 from aggopt.errors import JobError
 
-Fields = Mapping[str, str]
+Form = Mapping[str, str]
 Parser = Callable[[str, str], Any]  # of a field's name and text
-
-ROLES = (
-    "identifier",
-    QUASI_IDENTIFIER,
-    "confidential",
-    "other",
-    "stratum",
-    "unit",
-    "weight",
-    "wish",
-    "drop",
-)
-POLICIES = ("refuse", "patterns", "fill")
-KEPT = ("variance", "covariance")  # in addition to means
-REPAIRS = ("merge", "search")
-METHODS = (
-    "local_search",
-    "optimal",
-    "blocked",
-    "mdav",
-    "mhm",
-    "vmdav",
-    "individual_ranking",
-)
-KINDS = ("numeric", "nominal", "date")
 SHARED = {"attributes", "weights", "time_limit"}  # settings that all methods take
 
 
@@ -71,128 +48,36 @@ def parse_text(name: str, written: str) -> str:
     return written
 
 
-def parse_one_of(*known: str) -> Parser:
-    """Return a parser that refuses any other text."""
-
-    def parse(name: str, written: str) -> str:
-        if written not in known:
-            raise JobError(
-                f"The field {name!r} has an unknown value.",
-                fix=f"choose one of {', '.join(known)}.",
-            )
-        return written
-
-    return parse
+def parse_choice(name: str, written: str) -> str:
+    """Return one of the values that the page offers."""
+    known = Texts(FIRST).list_choices(name)
+    if written not in known:
+        raise JobError(
+            f"The field {name!r} has an unknown value.",
+            fix=f"choose one of {', '.join(filter(None, known))}.",
+        )
+    return written
 
 
-def parse_rare(name: str, written: str) -> str:
-    """Return the word of a job for a box that is ticked."""
-    return "avoid"
-
-
-TYPE_FIELDS: dict[str, Parser] = {
-    "kind": parse_one_of(*KINDS),
+TYPE_FIELDS: dict[str, Parser] = {  # keys of the section of a column
+    "kind": parse_choice,
     "format": parse_text,
     "order": parse_names,
     "lower": parse_number,
-    "rare": parse_rare,
+    "rare": parse_choice,
     "tree": parse_text,
 }
-PRIVACY_FIELDS: dict[str, Parser] = {
-    "k": parse_whole,
-    "l": parse_whole,
-    "t": parse_number,
-    "repair": parse_one_of(*REPAIRS),
+FIELDS: dict[tuple[str, ...], Parser] = {  # by the section and the key
+    ("missing", "policy"): parse_choice,
+    ("privacy", "k"): parse_whole,
+    ("privacy", "l"): parse_whole,
+    ("privacy", "t"): parse_number,
+    ("privacy", "repair"): parse_choice,
+    ("aggregation", "keep"): parse_choice,
+    ("partition", "method"): parse_choice,
+    ("output", "title"): parse_text,
+    ("output", "office"): parse_text,
 }
-
-
-def write_form_roles(
-    text: str, columns: Sequence[Mapping[str, Any]], form: Fields
-) -> str:
-    """Return the job with the roles and types of a form, numbered as the columns."""
-    names = {str(number): column["name"] for number, column in enumerate(columns)}
-    roles = parse_roles(text)
-    for number, name in names.items():
-        if f"role{number}" in form:
-            role = read_field(form, f"role{number}", {}, parse_one_of(*ROLES))
-            roles[name] = role or ""
-    text = replace_roles(text, roles)
-    attributes = parse_section(text, "attributes")
-    changes = [
-        (["attributes", name], _read_type(form, number, attributes.get(name, {})))
-        for number, name in names.items()
-        if roles.get(name) == QUASI_IDENTIFIER and f"kind{number}" in form
-    ]
-    if "policy" in form:
-        missing = parse_section(text, "missing")
-        policy = read_field(form, "policy", missing, parse_one_of(*POLICIES))
-        changes.append((["missing"], {"policy": policy}))
-    return replace_sections(text, changes)
-
-
-def _read_type(form: Fields, number: str, stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of the type of a column that fields show."""
-    fields = {field: form.get(f"{field}{number}", "") for field in TYPE_FIELDS}
-    keys = {
-        field: read_field(fields, field, stated, parse)
-        for field, parse in TYPE_FIELDS.items()
-    }
-    if keys["format"]:
-        keys["kind"] = None
-    if stated.get("rare", "avoid") != "avoid":
-        del keys["rare"]
-    if isinstance(stated.get("tree"), dict):  # a tree in the job itself
-        del keys["tree"]
-    return keys
-
-
-def apply_protection(text: str, form: Fields) -> str:
-    """Return the job with k, l, t, repair, what is kept and the method of a form.
-
-    A field that the form lacks, or that has the value of the job, changes nothing.
-    """
-    privacy, partition, aggregation = (
-        parse_section(text, name) for name in ("privacy", "partition", "aggregation")
-    )
-    keys = {
-        name: read_field(form, name, privacy, parse)
-        for name, parse in PRIVACY_FIELDS.items()
-        if name in form
-    }
-    if keys.get("k", 0) is None:
-        raise JobError("k is empty.", fix="write a whole number from 2 up.")
-    is_required = keys.get("l") or keys.get("t")
-    if not is_required and keys.pop("repair", None) and {"l", "t"} & set(privacy):
-        keys["repair"] = None  # nothing is left to repair
-    text = replace_keys(text, ["privacy"], keys)
-    if "keep" in form:
-        keep = read_field(form, "keep", aggregation, parse_one_of(*KEPT))
-        text = replace_keys(text, ["aggregation"], {"keep": keep})
-    if "method" in form:
-        method = read_field(form, "method", partition, parse_one_of(*METHODS))
-        if method != partition.get("method"):
-            removed = dict.fromkeys(set(partition) - SHARED)
-            text = replace_keys(text, ["partition"], {**removed, "method": method})
-    return text
-
-
-def apply_output(text: str, form: Fields) -> str:
-    """Return the job with the title and the office of the report."""
-    lines = {name: form.get(name, "").strip() or None for name in ("title", "office")}
-    return replace_keys(text, ["output"], lines)
-
-
-def read_comparison_settings(form: Fields) -> dict[str, Any]:
-    """Return the values of k, the methods and the largest linkage of a comparison."""
-    k, methods = (
-        form.get(name, "").replace(",", " ").split() for name in ("k", "methods")
-    )
-    parse_method = parse_one_of(*METHODS)
-    return {
-        "k": [parse_whole("k", word) for word in k],
-        "methods": [parse_method("methods", word) for word in methods],
-        "at_most": (read_field(form, "at_most", {}, parse_number) or 0.0) / 100,
-    }
 
 
 def show_value(value: Any) -> str:
@@ -202,14 +87,83 @@ def show_value(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def read_field(
-    form: Fields, name: str, stated: Mapping[str, Any], parse: Parser
-) -> Any:
+def read_field(name: str, written: str, stated: Any, parse: Parser) -> Any:
     """Return the value of a field; None of an empty one.
 
     A field that shows the value of the job has this value, whatever the form knows.
     """
-    written = form.get(name, "").strip()
-    if written == show_value(stated.get(name)):
-        return stated.get(name)
-    return parse(name, written) if written else None
+    text = written.strip()
+    if text == show_value(stated):
+        return stated
+    return parse(name, text) if text else None
+
+
+def write_form_fields(text: str, form: Form) -> str:
+    """Return the job with the fields of a form; one that it lacks changes nothing."""
+    stated = parse_job(text)
+    values = {
+        path: read_field(path[1], form[path[1]], find_value(stated, *path), parse)
+        for path, parse in FIELDS.items()
+        if path[1] in form
+    }
+    if values.get(("privacy", "k"), 0) is None:
+        raise JobError("k is empty.", fix="write a whole number from 2 up.")
+    repair = ("privacy", "repair")
+    if repair in values and not any(values.get(("privacy", key)) for key in "lt"):
+        del values[repair]
+        if {"l", "t"} & {*parse_section(text, "privacy")}:
+            values[repair] = None  # nothing is left to repair
+    partition = parse_section(text, "partition")
+    method = partition.get("method")
+    if values.get(("partition", "method"), method) != method:
+        others = {("partition", key): None for key in {*partition} - SHARED}
+        values = others | values
+    return replace_keys(text, values)
+
+
+def write_form_roles(
+    text: str, columns: Sequence[Mapping[str, Any]], form: Form
+) -> str:
+    """Return the job with the roles and types of a form, numbered as the columns."""
+    names = {number: column["name"] for number, column in enumerate(columns)}
+    chosen = {
+        name: read_field("role", form[f"role{number}"], None, parse_choice) or ""
+        for number, name in names.items()
+        if f"role{number}" in form
+    }
+    roles = parse_roles(text) | chosen
+    text = replace_roles(text, roles)
+    values: dict[tuple[str, ...], Any] = {}
+    for number, name in names.items():
+        if roles.get(name) == QUASI_IDENTIFIER and f"kind{number}" in form:
+            fields = {key: form.get(f"{key}{number}", "") for key in TYPE_FIELDS}
+            keys = _read_type(fields, parse_section(text, "attributes", name))
+            values |= {("attributes", name, key): keys[key] for key in keys}
+    return write_form_fields(replace_keys(text, values), form)
+
+
+def _read_type(fields: Form, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of the type of a column that fields show."""
+    keys = {
+        key: read_field(key, fields[key], stated.get(key), parse)
+        for key, parse in TYPE_FIELDS.items()
+        if not isinstance(stated.get(key), dict)  # a tree in the job itself
+    }
+    if keys["format"]:
+        keys["kind"] = None
+    if stated.get("rare", "avoid") != "avoid":
+        del keys["rare"]
+    return keys
+
+
+def read_comparison_settings(form: Form) -> dict[str, Any]:
+    """Return the values of k, the methods and the largest linkage of a comparison."""
+    k, methods = (
+        form.get(name, "").replace(",", " ").split() for name in ("k", "methods")
+    )
+    share = read_field("at_most", form.get("at_most", ""), None, parse_number)
+    return {
+        "k": [parse_whole("k", word) for word in k],
+        "methods": [parse_choice("method", word) for word in methods],
+        "at_most": (share or 0.0) / 100,
+    }

@@ -4,11 +4,10 @@ import hmac
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 Message = MutableMapping[str, Any]
@@ -19,7 +18,7 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 COOKIE = "aggopt"
 MOST = 2**20  # bytes of a request: a job has some thousand
 BITS = 192  # of the token and of the cookie
-READING = ("GET", "HEAD")
+CHECKED = ("host", "origin", "content-length", "sec-fetch-site")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -52,42 +51,19 @@ def draw_token() -> str:
 
 
 @dataclass
-class Keys:
-    """The token of the printed address, which works once, and the cookie it is for."""
-
-    token: str = field(default_factory=draw_token, repr=False)
-    cookie: str = field(default_factory=draw_token, repr=False)
-    is_used: bool = False
-
-    def exchange(self, token: str) -> bool:
-        """Return whether this token is the unused one; it is used from then on."""
-        is_right = hmac.compare_digest(token.encode(), self.token.encode())
-        is_first = is_right and not self.is_used
-        self.is_used |= is_right
-        return is_first
-
-    def has_cookie(self, header: str) -> bool:
-        """Return whether a Cookie header has the cookie."""
-        try:
-            morsel = SimpleCookie(header).get(COOKIE)
-        except CookieError:
-            return False
-        sent = "" if morsel is None else morsel.value
-        return hmac.compare_digest(sent.encode(), self.cookie.encode())
-
-
-@dataclass(frozen=True)
 class Guard:
     """An application of ASGI around another, which it protects.
 
     It serves HTTP alone: WebSocket is refused.  `on_request` is called with each
-    request that passes.
+    request that passes.  The token of the printed address works once, for the cookie.
     """
 
     application: Application
-    keys: Keys
     hosts: tuple[str, ...]
     on_request: Callable[[], None]
+    token: str = field(default_factory=draw_token, repr=False)
+    cookie: str = field(default_factory=draw_token, repr=False)
+    is_used: bool = False
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -102,71 +78,51 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        headers = _read_headers(scope)
-        refused = self._find_refusal(scope, headers)
-        if refused is not None:
-            status, text = refused
-            response: Response = PlainTextResponse(text, status)
-        elif self._is_first_visit(scope):
-            response = HTMLResponse(ENTERED, headers={"referrer-policy": "no-referrer"})
-            response.set_cookie(
-                COOKIE, self.keys.cookie, httponly=True, samesite="strict"
-            )
-        elif not self.keys.has_cookie(headers.get("cookie", "")):
-            response = PlainTextResponse(UNKNOWN, 403)
-        else:
+        request = Request(scope)
+        answer = self._find_refusal(request.headers, request.method)
+        answer = answer or self._enter(request)
+        if answer is None:
             self.on_request()
-            await self.application(scope, receive, send_with_headers)
-            return
-        await response(scope, receive, send_with_headers)
+        await (answer or self.application)(scope, receive, send_with_headers)
 
-    def _find_refusal(
-        self, scope: Message, headers: dict[str, str]
-    ) -> tuple[int, str] | None:
-        """Return why a request of another host, page or size is refused, with a code.
+    def _find_refusal(self, headers: Headers, method: str) -> Response | None:
+        """Refuse a request of another host, page or size; None for any other request.
 
         The server reads no more of a request than the length that it states.
         """
-        host = headers.get("host", "")
+        host, length = headers.get("host", ""), headers.get("content-length", "")
         if host not in self.hosts:
-            return 421, "Another host is named."
+            return PlainTextResponse("Another host is named.", 421)
         if "upgrade" in headers:
-            return 400, "Nothing is upgraded."
-        if scope["method"] in READING:
+            return PlainTextResponse("Nothing is upgraded.", 400)
+        if any(len(headers.getlist(name)) > 1 for name in CHECKED):
+            return PlainTextResponse("A header is repeated.", 400)
+        if method in ("GET", "HEAD"):
             return None
-        length = headers.get("content-length", "")
         if not length.isdecimal() or "transfer-encoding" in headers:
-            return 411, "The request states no length."
+            return PlainTextResponse("The request states no length.", 411)
         if int(length) > MOST:
-            return 413, "The request is too large."
-        if not _is_from_here(headers, host):
-            return 403, "The request comes from another page."
+            return PlainTextResponse("The request is too large.", 413)
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        is_same_site = site == "same-origin" or (site is None and origin is not None)
+        if origin not in (None, f"http://{host}") or not is_same_site:
+            return PlainTextResponse("The request comes from another page.", 403)
         return None
 
-    def _is_first_visit(self, scope: Message) -> bool:
-        """Return whether a request has the token, which works once."""
-        if (scope["path"], scope["method"]) != ("/", "GET"):
-            return False
-        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
-        return self.keys.exchange(tokens[0])
-
-
-def _read_headers(scope: Message) -> dict[str, str]:
-    """Return the headers by name; a name that is sent twice has no value."""
-    headers: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key = name.decode("latin-1").lower()
-        is_repeated = key in headers and key != "cookie"
-        headers[key] = "" if is_repeated else value.decode("latin-1")
-    return headers
-
-
-def _is_from_here(headers: dict[str, str], host: str) -> bool:
-    """Whether the page that sends a request is one of this server."""
-    origin = headers.get("origin")
-    if origin is not None and origin != f"http://{host}":
-        return False
-    site = headers.get("sec-fetch-site")
-    if site is not None:
-        return site == "same-origin"
-    return origin is not None
+    def _enter(self, request: Request) -> Response | None:
+        """Exchange the token for the cookie; refuse a request that has neither."""
+        token = request.query_params.get("token", "").encode()
+        is_first_page = (request.scope["path"], request.method) == ("/", "GET")
+        if is_first_page and hmac.compare_digest(token, self.token.encode()):
+            is_first, self.is_used = not self.is_used, True
+            if is_first:
+                hidden = {"referrer-policy": "no-referrer"}
+                response = HTMLResponse(ENTERED, headers=hidden)
+                response.set_cookie(
+                    COOKIE, self.cookie, httponly=True, samesite="strict"
+                )
+                return response
+        cookie = request.cookies.get(COOKIE, "").encode()
+        if hmac.compare_digest(cookie, self.cookie.encode()):
+            return None
+        return PlainTextResponse(UNKNOWN, 403)

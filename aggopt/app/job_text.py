@@ -1,7 +1,8 @@
 """The text of a job, changed key by key: all other keys stay, comments too."""
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import tomlkit
@@ -9,25 +10,12 @@ import tomlkit
 from aggopt.errors import JobError
 
 QUASI_IDENTIFIER = "quasi-identifier"
+COMMAND_LINE = "use the command line: aggopt mask."
 
 
-def remove_empty_settings(text: str) -> str:
-    """Return the text of a job without comments, empty lists and empty tables."""
-    sections = {
-        name: {key: value for key, value in section.items() if value not in ([], {})}
-        for name, section in parse_sections(text).items()
-    }
-    return tomlkit.dumps({name: keys for name, keys in sections.items() if keys})
-
-
-def parse_sections(text: str) -> dict[str, Any]:
-    """Return the sections of a job's text as plain values.
-
-    Raises
-    ------
-    JobError
-        It is not TOML; the message quotes nothing of it.
-    """
+@lru_cache(8)  # a screen parses its job often
+def parse_job(text: str) -> Mapping[str, Any]:
+    """Return the sections of a job; an error quotes nothing of it."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -36,10 +24,17 @@ def parse_sections(text: str) -> dict[str, Any]:
         ) from None
 
 
-def parse_section(text: str, name: str) -> Mapping[str, Any]:
-    """Return a section of a job's text as plain values; empty if it is missing."""
-    section: Mapping[str, Any] = get_table(parse_sections(text), name)
-    return section
+def find_value(sections: Any, *path: str) -> Any:
+    """Return the value of a key in sections; None without it."""
+    for name in path:
+        sections = sections.get(name) if isinstance(sections, Mapping) else None
+    return sections
+
+
+def parse_section(text: str, *path: str) -> Mapping[str, Any]:
+    """Return a section of a job; empty if it is missing, or no section."""
+    section = find_value(parse_job(text), *path)
+    return section if isinstance(section, Mapping) else {}
 
 
 def parse_roles(text: str) -> dict[str, str]:
@@ -52,10 +47,38 @@ def parse_roles(text: str) -> dict[str, str]:
     }
 
 
-def get_table(parent: Any, name: str) -> Any:
-    """Return a table in another; an empty one in place of anything else."""
-    table = parent.get(name)
-    return table if isinstance(table, Mapping) else {}
+def replace_keys(text: str, values: Mapping[tuple[str, ...], Any]) -> str:
+    r"""Return the job with other values of keys; None removes a key.
+
+    The path of a key has the names of its sections first.  A section that has no key
+    left is removed.
+
+    >>> replace_keys("", {("privacy", "k"): 5})
+    '[privacy]\nk = 5\n'
+    """
+    sections = parse_job(text)
+    others = {p: v for p, v in values.items() if find_value(sections, *p) != v}
+    if not others:
+        return text
+    document = tomlkit.parse(text)
+    for path, value in others.items():
+        _replace_key(document, path, value)
+    return tomlkit.dumps(document)
+
+
+def _replace_key(section: Any, path: Sequence[str], value: Any) -> None:
+    """Replace the value of a key in a section, or in the sections within."""
+    name, *within = path
+    if within:
+        inner = section.get(name, tomlkit.table())
+        if not isinstance(inner, Mapping):
+            raise JobError(f"[{name}] of the job is no section.", fix="correct it.")
+        _replace_key(inner, within, value)
+        value = inner or None
+    if value is None:
+        section.pop(name, None)
+    elif not within or name not in section:
+        section[name] = value
 
 
 def replace_roles(text: str, roles: Mapping[str, str]) -> str:
@@ -63,88 +86,72 @@ def replace_roles(text: str, roles: Mapping[str, str]) -> str:
 
     The types of columns that are no quasi-identifiers any more are removed.
     """
-    before = parse_roles(text)
-    lists: dict[str, list[str]] = {role: [] for role in parse_section(text, "roles")}
+    columns: dict[str, list[str]] = {role: [] for role in parse_section(text, "roles")}
     for name, role in roles.items():
         if role:
-            lists.setdefault(role, []).append(name)
-    removed = {
-        name: None
-        for name, role in before.items()
+            columns.setdefault(role, []).append(name)
+    values: dict[tuple[str, ...], Any] = {
+        ("attributes", name): None
+        for name, role in parse_roles(text).items()
         if role == QUASI_IDENTIFIER != roles.get(name)
     }
-    lists_or_none = {role: names or None for role, names in lists.items()}
-    return replace_sections(
-        text, [(["roles"], lists_or_none), (["attributes"], removed)]
-    )
+    values |= {("roles", role): names or None for role, names in columns.items()}
+    return replace_keys(text, values)
 
 
-def replace_keys(text: str, path: Sequence[str], keys: Mapping[str, Any]) -> str:
-    r"""Return the job with keys of a section replaced; None removes a key.
-
-    `path` are the names of the section and of those that it is in.  A section that has
-    no key left is removed.  All else stays, comments too.
-
-    >>> replace_keys("", ["privacy"], {"k": 5})
-    '[privacy]\nk = 5\n'
-    """
-    return replace_sections(text, [(path, keys)])
+@lru_cache(8)
+def remove_titles(text: str) -> str:
+    """Return the job without the words of its report, which change no figure."""
+    return replace_keys(text, {("output", "title"): None, ("output", "office"): None})
 
 
-def replace_sections(
-    text: str, changes: Iterable[tuple[Sequence[str], Mapping[str, Any]]]
-) -> str:
-    """Return the job with keys of several sections replaced, as `replace_keys` does."""
-    sections = parse_sections(text)
-    needed = [change for change in changes if _changes(sections, *change)]
-    if not needed:
-        return text
-    document: Any = tomlkit.parse(text)
-    for path, keys in needed:
-        parents = [document]
-        for name in path:
-            parents.append(parents[-1].get(name) or tomlkit.table())
-        for key, value in keys.items():
-            if value is None:
-                parents[-1].pop(key, None)
-            elif parents[-1].get(key) != value:
-                parents[-1][key] = value
-        for parent, name, table in reversed(
-            list(zip(parents[:-1], path, parents[1:], strict=True))
-        ):
-            if not table:
-                parent.pop(name, None)
-            elif name not in parent:
-                parent[name] = table
-    return tomlkit.dumps(document)
-
-
-def _changes(sections: Any, path: Sequence[str], keys: Mapping[str, Any]) -> bool:
-    """Whether keys of a section have other values than these."""
-    for name in path:
-        sections = sections.get(name, {})
-        if not isinstance(sections, Mapping):
-            raise JobError(f"[{name}] of the job is no section.", fix="correct it.")
-    return any(sections.get(key) != value for key, value in keys.items())
-
-
-def place_files(text: str, find_path: Callable[[str], str]) -> str:
-    """Return the job with the path of each file of a tree, as a function finds it."""
-    treated = get_table(parse_section(text, "privacy"), "confidential")
+def remove_empty_settings(text: str) -> str:
+    """Return a proposed job without its manual and without empty lists."""
     sections = {
-        ("attributes",): parse_section(text, "attributes"),
-        ("privacy", "confidential"): treated,
+        name: {key: value for key, value in section.items() if value not in ([], {})}
+        for name, section in parse_job(text).items()
     }
-    trees = {
-        (*path, name): get_table(section, name).get("tree")
-        for path, section in sections.items()
-        for name in section
+    return tomlkit.dumps({name: keys for name, keys in sections.items() if keys})
+
+
+def place_trees(text: str, find_path: Callable[[str], str]) -> str:
+    """Return the job with the path of each file of a tree, as a function finds it."""
+    files = {
+        (*path, name, "tree"): find_value(section, "tree")
+        for path in (("attributes",), ("privacy", "confidential"))
+        for name, section in parse_section(text, *path).items()
     }
-    return replace_sections(
-        text,
-        [
-            (path, {"tree": find_path(tree)})
-            for path, tree in trees.items()
-            if isinstance(tree, str)
-        ],
-    )
+    named = {path: name for path, name in files.items() if isinstance(name, str)}
+    return replace_keys(text, {path: find_path(name) for path, name in named.items()})
+
+
+def find_unsupported_setting(text: str) -> JobError | None:
+    """Return why the page shows a job and does not run it; None if it runs it."""
+    sections = parse_job(text)
+    code = next(_iterate_code(sections), None)
+    if code is not None:
+        return JobError(
+            f"The job names code: {code!r}. The page runs none.",
+            fix="use the command line with --trust.",
+        )
+    earlier = {"keep_groups", "earlier"} & {*parse_section(text, "partition")}
+    if earlier:
+        problem = f"The job keeps the groups of an earlier release ({min(earlier)})."
+        return JobError(problem, fix=COMMAND_LINE)
+    if find_value(sections, "engine", "name") not in (None, "memory"):
+        problem = "The job names an engine, and the page masks one file in memory."
+        return JobError(problem, fix=COMMAND_LINE)
+    return None
+
+
+def _iterate_code(value: Any) -> Iterator[str]:
+    """Yield the names of code in the values of a job: FILE.py, or FILE.py:NAME."""
+    if isinstance(value, str) and (value.endswith(".py") or ".py:" in value):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, entry in value.items():
+            if name not in ("roles", "attributes"):
+                yield from _iterate_code(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _iterate_code(entry)

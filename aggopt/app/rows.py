@@ -1,7 +1,6 @@
 """A window of the records of a table: a few rows of it, never all."""
 
 import asyncio
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,13 @@ COLUMNS = 50  # columns of a window, and of the screen of roles
 LONGEST = 80  # characters of an entry
 
 
-@dataclass
 class RowWindow:
     """The table that is shown, read once in a thread."""
 
-    _of: tuple[Any, ...] = ()
-    _table: Any = field(default=None, repr=False)
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    def __init__(self) -> None:
+        self._key: tuple[Any, ...] = ()
+        self._table: Any = None
+        self._lock = asyncio.Lock()
 
     async def read(
         self, path: Path, text_format: dict[str, Any], first: int, column: int
@@ -26,10 +25,10 @@ class RowWindow:
         """Return rows and columns from these numbers, from 0, each entry as text."""
         async with self._lock:
             key = (path, identify_file(path), text_format)
-            if key != self._of:
+            if key != self._key:
                 self._table = await asyncio.to_thread(_read_table, path, text_format)
-                self._of = key
-        table = self._table
+                self._key = key
+            table = self._table
         first = max(0, min(first, len(table) - 1))
         part = table.slice(first, WINDOW)
         names = part.column_names[column : column + COLUMNS]

@@ -3,17 +3,16 @@
 import asyncio
 import os
 import shutil
-import signal
 import socket
 import time
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
-from aggopt.app.guard import Keys
 from aggopt.app.server import make_application
 from aggopt.app.session import IDLE, PageSession
 from aggopt.app.start_folder import write_private
@@ -23,6 +22,14 @@ FIRST_PORT = 8765
 PORTS = 100  # that are tried
 ADDRESSES = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 TICK = 1.0  # seconds between looks at whether anybody is there
+
+
+class _Server(uvicorn.Server):
+    """A server that ends by a signal without raising it again."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End."""
+        self.should_exit = True
 
 
 def run_page(
@@ -46,124 +53,88 @@ def run_page(
     """
     session = PageSession.begin(Path.cwd(), clock)
     try:
-        first = [_find_name(session, path) for path in (table, job)]
+        first = [_find_name(session, path) for path in (table, job) if path is not None]
         with closing(bind_port(port)) as listening:
-            serving = _serve(
-                session, listening, first, print_line, print_address, opens_browser
-            )
-            with closing(serving):  # within a running loop, none can run
-                ended = asyncio.run(serving)
+            server, address = _make_server(session, listening)
+            print_line("The page of aggopt is at")
+            print_address(address)
+            print_line(_explain_address(listening.getsockname()[1]))
+            if opens_browser and can_open_browser():
+                _open_browser(session, address)
+            with closing(_serve(session, server, listening, first)) as serving:
+                asyncio.run(serving)  # within a running loop, none can run
     finally:
         session.end()
-    print_line(ended)
+    reason = f": {IDLE / 60:.0f} minutes without a request"
+    print_line(f"The page has ended{reason if session.seconds_left <= 0 else ''}.")
 
 
-def _find_name(session: PageSession, path: Path | None) -> str | None:
+def _find_name(session: PageSession, path: Path) -> str:
     """Return the name of a file of the command line, seen from the start folder."""
-    if path is None:
-        return None
     absolute = Path(os.path.abspath(path))
-    try:
-        return session.start.name(session.start.find_file(str(absolute)))
-    except TableError:
-        if absolute.is_relative_to(session.start.path):
-            raise
+    if not absolute.is_relative_to(session.start.path):
         raise TableError(
             f"{path} is outside the folder where the page starts.",
             fix=f"start it there: cd {absolute.parent} && aggopt app {absolute.name}",
-        ) from None
+        )
+    return session.start.name(session.start.find_file(str(absolute)))
 
 
 def bind_port(port: int) -> socket.socket:
     """Return a listening socket of this machine alone: at a port, or the next free."""
     for family, address in ADDRESSES:
         for number in range(port, port + PORTS):
-            listening = socket.socket(family, socket.SOCK_STREAM)
-            try:
-                listening.bind((address, number))
-                listening.listen(128)
-            except OSError:
-                listening.close()
-                continue
-            return listening
+            with suppress(OSError):
+                return socket.create_server((address, number), family=family)
     raise PlaceError(
         f"No port from {port} to {port + PORTS - 1} is free.",
         fix="end another program that serves pages, or name another --port.",
     )
 
 
-class _Server(uvicorn.Server):
-    """A server that ends by a signal without raising it again."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Handle signals while it serves."""
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-async def _serve(
-    session: PageSession,
-    listening: socket.socket,
-    first: list[str | None],
-    print_line: Callable[[str], None],
-    print_address: Callable[[str], None],
-    opens_browser: bool,
-) -> str:
-    """Serve the page; return why it ended, in a sentence."""
-    ended = "The page has ended."
-    keys = Keys()
+def _make_server(session: PageSession, listening: socket.socket) -> tuple[_Server, str]:
+    """Return the server of a session, and its address with the token."""
     port = listening.getsockname()[1]
     hosts = tuple(f"{host}:{port}" for host in ("127.0.0.1", "localhost", "[::1]"))
 
     def quit_server() -> None:
         server.should_exit = True
 
-    application = make_application(session, keys, hosts, quit_server)
-    server = _Server(
-        uvicorn.Config(
-            application,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level="critical",  # a traceback may quote records
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
+    application = make_application(session, hosts, quit_server)
+    config = uvicorn.Config(
+        application,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",  # a traceback may quote records
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
     )
-    host = "127.0.0.1" if listening.family == socket.AF_INET else "[::1]"
-    address = f"http://{host}:{port}/?token={keys.token}"
-    print_line("The page of aggopt is at")
-    print_address(address)
-    print_line(_explain_address(port))
-    if opens_browser and can_open_browser():
-        _open_browser(session, address)
+    server = _Server(config)
+    host = hosts[0] if listening.family == socket.AF_INET else hosts[-1]
+    return server, f"http://{host}/?token={application.token}"
+
+
+async def _serve(
+    session: PageSession, server: _Server, listening: socket.socket, first: list[str]
+) -> None:
+    """Serve the page until it ends, with the table and the job of the command line."""
     await session.process.start()
     opening = asyncio.create_task(_open_first(session, *first))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     while not serving.done():
         await asyncio.wait([serving], timeout=TICK)
-        if session.seconds_left <= 0:
-            ended = f"The page has ended: {IDLE / 60:.0f} minutes without a request."
-            quit_server()
+        server.should_exit = server.should_exit or session.seconds_left <= 0
     opening.cancel()
     await session.process.close()
     await serving
-    return ended
 
 
-async def _open_first(session: PageSession, table: str | None, job: str | None) -> None:
-    """Open the table and the job of the command line."""
-    is_open = table is not None and await session.open_table(
-        table, separator=None, decimal=None, encoding="utf-8"
-    )
-    if is_open and job is not None:
+async def _open_first(session: PageSession, table: str = "", job: str = "") -> None:
+    if table:
+        await session.open_table(table, separator="", decimal="", encoding="")
+    if session.table and job:
         await session.open_job(job)
 
 

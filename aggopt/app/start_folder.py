@@ -1,8 +1,6 @@
 """Paths that the page may read and write: plain files below the start folder."""
 
 import os
-import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,15 +11,6 @@ LISTED = 200  # files that are listed
 INSIDE = "name a plain file in the folder where `aggopt app` was started, or below."
 
 
-def identify_file(path: Path) -> list[int]:
-    """Return numbers that differ if a path has another file, or a changed one.
-
-    A link is not followed.
-    """
-    status = os.lstat(path)
-    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
-
-
 @dataclass(frozen=True)
 class StartFolder:
     """The folder where the page was started; nothing outside is read or written."""
@@ -29,36 +18,17 @@ class StartFolder:
     path: Path
 
     def find_file(self, name: str) -> Path:
-        """Return the path of a plain file that a person named.
-
-        Raises
-        ------
-        TableError
-            It is outside, does not exist, or a part of the path is a link or a device.
-        """
+        """Return the path of a plain file that a person named."""
         path = self._join(name)
-        self._require_no_link(path)
-        try:
-            mode = os.lstat(path).st_mode
-        except (OSError, ValueError):
-            raise TableError(
-                f"There is no file {name!r} that can be read.", fix=INSIDE
-            ) from None
-        if not stat.S_ISREG(mode):
-            raise TableError(f"{name!r} is no plain file.", fix=INSIDE)
+        if not os.path.isfile(path):
+            problem = f"There is no plain file {name!r} that can be read."
+            raise TableError(problem, fix=INSIDE)
         return path
 
     def find_new(self, name: str) -> Path:
-        """Return the path of a file to write, which does not exist.
-
-        Raises
-        ------
-        TableError
-            It is outside, its folder does not exist or is a link, or it exists.
-        """
+        """Return the path of a file to write, which does not exist."""
         path = self._join(name)
-        self._require_no_link(path)
-        if not path.parent.is_dir():
+        if not os.path.isdir(path.parent):
             raise TableError(
                 f"There is no folder {str(Path(name).parent)!r}.",
                 fix="create the folder, or name another.",
@@ -73,7 +43,6 @@ class StartFolder:
     def find_folder(self, name: str) -> Path:
         """Return the path of a folder to write to; it is created if it is missing."""
         path = self._join(name) if Path(name).parts else self.path
-        self._require_no_link(path)
         try:
             path.mkdir(mode=0o700, exist_ok=True)
         except OSError:
@@ -84,47 +53,52 @@ class StartFolder:
         return path
 
     def _join(self, name: str) -> Path:
-        """Return a path below the start folder; names cannot leave it."""
+        """Return a path below the start folder; neither names nor links leave it."""
         path = self.path / name  # an absolute name is the path itself
         parts = Path(name).parts
         if not parts:
             raise TableError("The name of a file is empty.", fix=INSIDE)
-        is_inside = path.is_relative_to(self.path) and ".." not in parts
-        if "\0" in name or not is_inside:
-            raise TableError(
-                f"{name!r} leads out of the folder {self.path.name!r}.", fix=INSIDE
-            )
+        if "\0" in name or ".." in parts or not path.is_relative_to(self.path):
+            problem = f"{name!r} leads out of the folder {self.path.name!r}."
+            raise TableError(problem, fix=INSIDE)
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:
+            problem = "A path is too long, or you may not enter a folder of it."
+            raise TableError(problem, fix=INSIDE) from None
+        if os.path.realpath(path) != str(path):
+            raise TableError(f"A part of {name!r} is a link.", fix=INSIDE)
         return path
-
-    def _require_no_link(self, path: Path) -> None:
-        """Refuse a path with a link in it, or one that the system cannot look up."""
-        at = self.path
-        for part in path.relative_to(self.path).parts:
-            at = at / part
-            try:
-                mode = os.lstat(at).st_mode
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            except OSError:
-                raise TableError(
-                    "A path is too long, or you may not enter a folder of it.",
-                    fix=INSIDE,
-                ) from None
-            if stat.S_ISLNK(mode):
-                raise TableError(f"{part!r} is a link.", fix=INSIDE)
 
     def name(self, path: Path) -> str:
         """Return a path as seen from the start folder."""
         return str(path.relative_to(self.path))
 
+    def has_state(self, name: str, state: list[int]) -> bool:
+        """Return whether a file has the numbers of `identify_file` from before."""
+        try:
+            return identify_file(self.find_file(name)) == state
+        except (TableError, OSError):
+            return False
+
     def list_files(self, suffixes: tuple[str, ...]) -> list[str]:
-        """Return the names of files with one of these endings, sorted."""
-        names = sorted(
-            self.name(path)
-            for path in _walk(self.path, DEPTH)
-            if path.name.lower().endswith(suffixes)
-        )
-        return names[:LISTED]
+        """Return the sorted names of plain files that have one of these endings."""
+        names = []
+        for folder, folders, files in os.walk(self.path):
+            is_deepest = len(Path(folder).relative_to(self.path).parts) == DEPTH
+            folders[:] = [f for f in folders if f[0] != "." and not is_deepest]
+            listed = [f for f in files if f[0] != "." and f.lower().endswith(suffixes)]
+            paths = [Path(folder, file) for file in listed]
+            names += [self.name(p) for p in paths if p.is_file() and not p.is_symlink()]
+        return sorted(names)[:LISTED]
+
+
+def identify_file(path: Path) -> list[int]:
+    """Return numbers that differ for another file, or a changed one; links too."""
+    status = os.lstat(path)
+    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
 
 
 def write_private(path: Path, text: str) -> Path:
@@ -133,18 +107,3 @@ def write_private(path: Path, text: str) -> Path:
     path.touch(mode=0o600, exist_ok=False)
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def _walk(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield plain files in a folder and below, without hidden ones and links."""
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for entry in entries:
-        if entry.name.startswith(".") or entry.is_symlink():
-            continue
-        if entry.is_file():
-            yield Path(entry.path)
-        elif depth and entry.is_dir():
-            yield from _walk(Path(entry.path), depth - 1)

@@ -11,10 +11,13 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from aggopt.app.process import END_SEARCH
+from aggopt.app.start_folder import StartFolder
 from aggopt.core.deadline import end_request
 from aggopt.core.error_explanation import explain_error
 
@@ -26,21 +29,36 @@ class Worker:
 
     Attributes
     ----------
+    start, private
+        The folder of the tables, and that of files for the page alone.
     has_ended_search
         Whether a search of the task was ended by a request.
+    last_release
+        The release that was computed last, which is written without another run.
     """
 
-    def __init__(self, out: int) -> None:
-        self.out = out
-        self.is_working = self.is_cancelled = self.has_ended_search = False
+    def __init__(self, start: str, private: str) -> None:
+        self._out = os.dup(1)
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+        os.umask(0o077)
+        self.start, self.private = StartFolder(Path(start)), Path(private)
+        self.last_release: Any = None
+        self._begin()
+        self._is_working = False
+
+    def _begin(self) -> None:
+        self._is_cancelled = self.has_ended_search = False
         self._step = ""
         self._reported = 0.0
+        end_request.clear()
 
     def send_message(self, event: str, **facts: Any) -> None:
         """Write a message."""
         data = json.dumps({"event": event, **facts}).encode() + b"\n"
         while data:
-            data = data[os.write(self.out, data) :]
+            data = data[os.write(self._out, data) :]
 
     def report_progress(self, step: str, share: float) -> None:
         """Report the step and the share that is done; raise a lost interrupt."""
@@ -55,7 +73,7 @@ class Worker:
 
     def raise_missed(self) -> None:
         """Raise again an interrupt that was lost within a library."""
-        if self.is_cancelled:
+        if self._is_cancelled:
             raise KeyboardInterrupt
 
     def begin_naming(self) -> None:
@@ -63,32 +81,42 @@ class Worker:
         self.send_message("naming")
         self.raise_missed()
 
-    def handle_interrupt(self, number: int, frame: FrameType | None) -> None:
+    def _handle_interrupt(self, number: int, frame: FrameType | None) -> None:
         """Cancel the task that runs."""
-        if self.is_working:
-            self.is_cancelled = True
+        if self._is_working:
+            self._is_cancelled = True
             raise KeyboardInterrupt
 
-    def run_task(self, message: dict[str, Any]) -> None:
-        """Run a task and write its outcome."""
-        from aggopt.app.tasks import TASKS
-
-        self.is_cancelled = self.has_ended_search = False
-        self._step = ""
-        end_request.clear()
-        try:
-            self.is_working = True
-            result = TASKS[message.pop("task")](self, **message)
-            self.is_working = False
-        except (KeyboardInterrupt, Exception) as error:  # a traceback may quote records
-            self.is_working = False
-            if self.is_cancelled or isinstance(error, KeyboardInterrupt):
+    def run_tasks(self, run_task: Callable[..., dict[str, Any]]) -> None:
+        """Run the tasks that the server sends, one after another, until it ends."""
+        signal.signal(signal.SIGINT, self._handle_interrupt)
+        tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        threading.Thread(target=_read_tasks, args=(tasks,), daemon=True).start()
+        self.send_message("ready")
+        while True:
+            try:
+                self._run_task(run_task, tasks.get())
+            except KeyboardInterrupt:  # it came as the task ended
+                self._is_working = False
                 self.send_message("cancelled")
-                return
-            problem, fix = explain_error(error)
-            self.send_message("error", problem=problem, fix=fix)
-        else:
+
+    def _run_task(
+        self, run_task: Callable[..., dict[str, Any]], message: dict[str, Any]
+    ) -> None:
+        """Run a task and write its outcome."""
+        self._begin()
+        try:
+            self._is_working = True
+            result = run_task(self, **message)
+            self._is_working = False
             self.send_message("done", result=result)
+        except (KeyboardInterrupt, Exception) as error:  # a traceback may quote records
+            self._is_working = False
+            if self._is_cancelled or isinstance(error, KeyboardInterrupt):
+                self.send_message("cancelled")
+            else:
+                problem, fix = explain_error(error)
+                self.send_message("failed", problem=problem, fix=fix)
 
 
 def _read_tasks(tasks: "queue.SimpleQueue[dict[str, Any]]") -> None:
@@ -100,26 +128,3 @@ def _read_tasks(tasks: "queue.SimpleQueue[dict[str, Any]]") -> None:
         else:
             tasks.put(message)
     os._exit(0)
-
-
-def run_worker() -> None:
-    """Run tasks until the server ends."""
-    out = os.dup(1)
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
-    os.dup2(nothing, 2)
-    os.umask(0o077)
-    worker = Worker(out)
-    signal.signal(signal.SIGINT, worker.handle_interrupt)
-    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_read_tasks, args=(tasks,), daemon=True).start()
-    from aggopt.app.tasks import import_modules_of_tasks
-
-    import_modules_of_tasks()
-    worker.send_message("ready")
-    while True:
-        try:
-            worker.run_task(tasks.get())
-        except KeyboardInterrupt:  # it came as the task ended
-            worker.is_working = False
-            worker.send_message("cancelled")

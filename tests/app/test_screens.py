@@ -206,6 +206,10 @@ def test_a_german_page_has_no_english_sentence(protected):
     for screen in ("table", "roles", "risk", "protect", "compare", "release"):
         page = protected.get(f"/{screen}")
         assert re.findall(r'<span lang="en">(.*?)</span>', page) == []
+        assert ("Verteilung von" in page) == (
+            screen in ("protect", "compare", "release")
+        )
+        assert "Distribution of" not in page
     protected.post("/language", language="en")
 
 

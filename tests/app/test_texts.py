@@ -7,9 +7,16 @@ from string import Formatter
 
 import pytest
 
-from aggopt.app.forms import KEPT, KINDS, METHODS, POLICIES, REPAIRS, ROLES
+from aggopt.app.forms import FIELDS, parse_choice
 from aggopt.app.texts import FIRST, LANGUAGES, Texts, read_catalogue
+from aggopt.job import Job
+from aggopt.job.roles import Roles
 
+JOB = {
+    "roles": {"quasi-identifier": ["age"], "confidential": ["illness"]},
+    "privacy": {"k": 3, "l": 2, "repair": "merge"},
+    "aggregation": {"method": "mean"},
+}
 STEPS = (  # of the tasks, as they report them
     "read",
     "check",
@@ -31,7 +38,11 @@ def fields(text):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_language_has_the_same_texts_and_values(language):
-    first, other = read_catalogue(FIRST), read_catalogue(language)
+    first, other = (dict(read_catalogue(code)) for code in (FIRST, language))
+    choices, others = first.pop("choices"), other.pop("choices")
+    assert {kind: list(of) for kind, of in choices.items()} == {
+        kind: list(of) for kind, of in others.items()
+    }
     assert list(first) == list(other)
     for name, text in first.items():
         assert fields(other[name]) == fields(text), name
@@ -63,17 +74,24 @@ def test_each_text_is_used_and_none_is_missing():
     text = "\n".join(path.read_text("utf-8") for path in sources)
     named = {*re.findall(r"""\b(?:t|texts)\(['"]([^'"]+)['"][,)]""", text)}
     named |= {"table", "roles", "risk", "protect", "compare", "release", "quit"}
-    named |= {f"language {language}" for language in LANGUAGES}
-    named |= {f"role {role}" for role in ROLES}
-    named |= {f"kind {kind}" for kind in ("", *KINDS)}
-    named |= {f"policy {policy}" for policy in POLICIES}
-    named |= {f"method {method}" for method in METHODS}
-    named |= {f"repair {repair}" for repair in REPAIRS}
-    named |= {f"keep {keep}" for keep in ("", *KEPT)} | {"ended", "k holds", "method "}
-    named |= {"of records"}
-    named |= {f"step {step}" for step in STEPS} | {"step done", "starting", "begins"}
-    named |= {f"as it is {role}" for role in ("confidential", "other", "stratum")}
-    assert named == {*read_catalogue(FIRST)}
+    named |= {"ended", "of records", "starting", "begins", "choices"}
+    catalogue = read_catalogue(FIRST)
+    assert named == {*catalogue}
+    kinds = {*re.findall(r"""(?:choices\(|choose\([^,]+, )['"]([^'"]+)['"]""", text)}
+    choices = catalogue["choices"]
+    assert {*choices} == kinds | {"step"}
+    assert list(choices["step"]) == list(STEPS)
+    assert {*choices["language"]} == {*LANGUAGES}
+
+
+def test_a_job_takes_each_choice():
+    choices = read_catalogue(FIRST)["choices"]
+    assert list(choices["role"]) == [
+        field.alias or name for name, field in Roles.model_fields.items()
+    ]
+    for (section, key), parse in FIELDS.items():
+        for value in filter(None, choices[key]) if parse is parse_choice else ():
+            assert Job(**JOB | {section: JOB.get(section, {}) | {key: value}})
 
 
 def test_the_script_is_small_and_reaches_nothing_else():

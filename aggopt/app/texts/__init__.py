@@ -4,24 +4,27 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
+from html import unescape
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from aggopt.app.process import Activity
 
 HERE = Path(__file__).parent
 LANGUAGES = tuple(sorted(path.stem for path in HERE.glob("*.toml")))
 FIRST = "en"
-Pattern = tuple[re.Pattern[str], str]  # of a sentence of aggopt, and its translation
+LABEL = r'(?<=aria-label=")[^"]+'  # of a chart
+WORDS = rf"{LABEL}|(?<=>)[^<>]+(?=</t)"  # all texts of a chart
 
 
 class Texts:
     """The texts of a language by name, with the values that a sentence takes.
 
-    >>> Texts("en")("k holds", k=5)
-    'k = 5'
+    >>> Texts("en")("records", n=5)
+    '5 records'
     """
 
     def __init__(self, language: str) -> None:
@@ -30,11 +33,12 @@ class Texts:
 
     def __call__(self, name: str, /, **values: object) -> str:
         """Return a text; an unknown name raises a KeyError."""
-        return self._texts[name].format_map(values)
+        return str(self._texts[name].format_map(values))
 
-    def has(self, name: str) -> bool:
-        """Return whether there is a text of this name."""
-        return name in self._texts
+    def list_choices(self, kind: str) -> Mapping[str, str]:
+        """Return the values that a field may have, each with its text."""
+        choices: Mapping[str, str] = self._texts["choices"][kind]
+        return choices
 
     def translate(self, sentence: str) -> str | None:
         """Return a sentence of aggopt in this language; None if it is not known.
@@ -64,27 +68,33 @@ class Texts:
         marked = '<span lang="en">{}</span>' if known is None else "{}"
         return Markup(marked).format(text)
 
+    def draw(self, chart: str, *, has_entries: bool) -> Markup:
+        """Return a chart in this language; its texts stay if they may be entries."""
+
+        def translate(match: re.Match[str]) -> str:
+            text = unescape(match[0])
+            return str(escape(self.translate(text) or text))
+
+        return Markup(re.sub(LABEL if has_entries else WORDS, translate, chart))
+
     def describe(self, activity: Activity) -> str:
         """Return what the process does, in a sentence for the line of progress."""
         if activity.status == "starting":
             return self("starting")
-        step = self._texts.get(f"step {activity.step}") or activity.step
+        step = self.list_choices("step").get(activity.step, activity.step)
         share = f" · {activity.share:.0%}" if activity.share else ""
         return f"{step}{share}" if step else self("begins")
 
 
 @cache
-def read_catalogue(language: str) -> Mapping[str, str]:
+def read_catalogue(language: str) -> Mapping[str, Any]:
     """Return the texts of a language by name."""
-    texts: dict[str, str] = tomllib.loads(
-        (HERE / f"{language}.toml").read_text("utf-8")
-    )
-    return texts
+    return tomllib.loads((HERE / f"{language}.toml").read_text("utf-8"))
 
 
 @cache
-def read_sentences(language: str) -> Sequence[Pattern]:
-    """Return the patterns of the sentences of aggopt that a language has."""
+def read_sentences(language: str) -> Sequence[tuple[re.Pattern[str], str]]:
+    """Return the pattern of each sentence of aggopt, with its translation."""
     path = HERE / "sentences" / f"{language}.toml"
     sentences = tomllib.loads(path.read_text("utf-8"))
     return [(_compile(known), translation) for known, translation in sentences.items()]
@@ -92,13 +102,8 @@ def read_sentences(language: str) -> Sequence[Pattern]:
 
 def _compile(sentence: str) -> re.Pattern[str]:
     """Return the pattern of a sentence: a field of one letter is a number."""
-    parts = [
-        re.escape(text) + ("" if name is None else f"(?P<{name}>{_match(name)})")
-        for text, name, _, _ in Formatter().parse(sentence)
-    ]
-    return re.compile("".join(parts), re.DOTALL)
-
-
-def _match(name: str) -> str:
-    """Return the pattern of the texts that a field takes."""
-    return r"\d[\d,.]*" if len(name) == 1 else ".+?"
+    pattern = ""
+    for text, name, _, _ in Formatter().parse(sentence):
+        entry = r"\d[\d,.]*" if name and len(name) == 1 else ".+?"
+        pattern += re.escape(text) + (f"(?P<{name}>{entry})" if name else "")
+    return re.compile(pattern, re.DOTALL)
