@@ -45,7 +45,7 @@ def values(of_: Instance) -> Iterator[Found]:
             continue
         reached = model.objective(data, at)
         best = min(reached, _sought(model, data, c, rng))
-        violation = model.violation(data, at)
+        violation = model.MODEL.violation(data, at)
         lies = lies_of(proof, reached, best, violation, nothing=_shown(x), least=1.0)
         yield Found(name, lies)
 
@@ -62,7 +62,7 @@ def _sought(model: Any, data: Any, c: Floats, rng: np.random.Generator) -> float
 
     def cost(point: Floats) -> float:
         at = model.point(data, point)
-        kept = model.violation(data, at) <= KEPT
+        kept = model.MODEL.violation(data, at) <= KEPT
         return float(model.objective(data, at)) if kept else np.inf
 
     return _descended(cost, c, data.sizes, rng)

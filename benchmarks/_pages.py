@@ -24,6 +24,7 @@ import aggopt
 
 HERE = Path(__file__).parent
 TO = HERE.parent / "docs" / "benchmarks"
+BY_PARTS = "statistics"  # it prints other benchmarks, which have pages
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -109,6 +110,7 @@ def listed() -> None:
         took = re.search(r"in (\d+) seconds:", said)
         by, date = version.groups() if version else ("", "")
         current = "yes" if by == aggopt.__version__ else "not run for this version"
+        current = "in the pages of its parts" if name == BY_PARTS else current
         link = f"[{name}]({name}.md)" if said else f"`benchmarks/{name}.py`"
         cells = (link, head(name).splitlines()[0], by, date, took[1] if took else "")
         rows.append(f"| {' | '.join((*cells, current))} |")
@@ -132,7 +134,7 @@ def main() -> None:
         return
     limit = float(words.pop(1)) if words[:1] == ["--limit"] else None
     names = words[1:] if limit else words
-    named = names or [n for n in benchmarks() if n != "statistics"]  # parts have pages
+    named = names or [each for each in benchmarks() if each != BY_PARTS]
     for name in named:
         if not (HERE / f"{name}.py").exists():
             sys.exit(f"There is no benchmarks/{name}.py.")
