@@ -72,7 +72,7 @@ def format_folder_release(
         *format_verdict(audit),
         f"Risk: {highest} for the record most at risk, {average} on average (1 / "
         "records of its combination).",
-        f"Loss: {loss} (IL).",
+        f"Loss: {loss}.",
         *format_certificates(release.certificates, width=width),
         *_select_notes(urgent, others, audit, manifest),
         f"Masked table   {release.path}",
@@ -114,28 +114,28 @@ def format_figures(assessment: "Assessment | None") -> list[str]:
 
     if assessment is None:
         return []
-    risk = (
-        f"Risk: {format_percent(assessment.linkage)} of records linked one to one "
-        f"(at most {format_percent(assessment.linkage_limit)}), "
-        f"{format_percent(assessment.dld)} to the nearest (DLD); "
-        f"{', '.join(_format_disclosed_values(assessment))}."
-    )
-    user_measures = [f"{name} {value:.6g}" for name, value in assessment.own]
+    risk = [
+        f"records linked one to one {format_percent(assessment.linkage)} (at most "
+        f"{format_percent(assessment.linkage_limit)})",
+        f"to the nearest record {format_percent(assessment.dld)} (DLD)",
+        *_format_disclosed_values(assessment),
+    ]
     by_kind = means_by_kind(assessment.to_dict(), "il")
     loss = [
-        f"{_format_losses(assessment.il, *by_kind)} (IL)",
-        f"PIL {format_percent(assessment.pil)}",
-        f"risk and loss together SI {format_percent(assessment.si)}",
-        *user_measures,
+        _format_losses(assessment.il, *by_kind),
+        "change of means, variances, correlations and quantiles "
+        f"{format_percent(assessment.pil)} (PIL)",
+        f"score of risk and loss {format_percent(assessment.si)} (SI, 0 is best)",
+        *(f"{name} {value:.6g}" for name, value in assessment.own),
     ]
-    return [risk, f"Loss: {', '.join(loss)}."]
+    return [f"Risk: {'; '.join(risk)}.", f"Loss: {'; '.join(loss)}."]
 
 
 def _format_disclosed_values(assessment: "Assessment") -> Iterator[str]:
     """Yield SDID of numbers, and of categories, if they vary, each with its chance."""
     for what, (success, chance) in list_sdid_by_kind(assessment):
         by_chance = f"{format_percent(chance)} by chance"
-        yield f"{format_percent(success)} of {what} (SDID; {by_chance})"
+        yield f"{what} {format_percent(success)} ({by_chance}, SDID)"
 
 
 def list_sdid_by_kind(
@@ -158,13 +158,14 @@ def list_sdid_by_kind(
 def _format_losses(
     of_all: float, numbers: float | None, categories: float | None
 ) -> str:
-    """Return the loss: of numbers and of categories separately, if both vary."""
-    if numbers is None or categories is None:
-        return f"{format_percent(of_all)} of the sum of squares"
-    return (
-        f"{format_percent(numbers)} of the sum of squares of numbers, "
-        f"{format_percent(categories)} of that of categories"
-    )
+    """Return the loss: also of numbers and of categories alone, if both vary."""
+    both = ""
+    if numbers is not None and categories is not None:
+        both = (
+            f": numbers {format_percent(numbers)}, categories "
+            f"{format_percent(categories)}"
+        )
+    return f"{format_percent(of_all)} of the sum of squares (IL{both})"
 
 
 def format_percent(share: float) -> str:

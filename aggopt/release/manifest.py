@@ -46,6 +46,7 @@ class Drift:
 
 
 _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
+PROMISE_COST = "more here than the groups before the repair."  # ends such a note
 SHUFFLED = "shuffled"  # a manifest's entry for a random order
 
 

@@ -80,14 +80,14 @@ def test_a_release_is_said_in_lines(release) -> None:
     assert lines[1] == f"AMBER: {release.audit.seal.advice}"
     del lines[1]
     m = release.measures
-    assert f"{100 * m.linkage:.2f} % of records linked one to one" in lines[1]
+    assert f"records linked one to one {100 * m.linkage:.2f} %" in lines[1]
     assert f"(at most {100 * m.linkage_limit:.2f} %)" in lines[1]
-    assert f"{100 * m.dld:.2f} % to the nearest (DLD)" in lines[1]
-    assert f"{100 * m.sdid:.2f} % of values within 0.05 standard" in lines[1]
-    assert f"SDID; {100 * m.sdid_chance:.2f} % by chance" in lines[1]
-    assert f"Loss: {100 * m.il:.2f} % of the sum of squares (IL)" in lines[2]
-    assert f"PIL {100 * m.pil:.2f} %" in lines[2]
-    assert f"SI {100 * m.si:.2f} %" in lines[2]
+    assert f"to the nearest record {100 * m.dld:.2f} % (DLD)" in lines[1]
+    near = f"{100 * m.sdid:.2f} % ({100 * m.sdid_chance:.2f} % by chance, SDID)"
+    assert f"within 0.05 standard deviations {near}" in lines[1]
+    assert f"Loss: {100 * m.il:.2f} % of the sum of squares (IL);" in lines[2]
+    assert f"{100 * m.pil:.2f} % (PIL)" in lines[2]
+    assert f"{100 * m.si:.2f} % (SI, 0 is best)" in lines[2]
     shown = [line.split("  ")[0] for line in lines[3:7]]
     assert shown == ["attribute", "groups of age, income", "age", "income"]
     assert lines[-2] == "Masked table   masked.csv"
@@ -108,14 +108,14 @@ def test_losses_of_numbers_and_of_categories_are_said_separately() -> None:
         line for line in format_release(release, FILES) if line.startswith("Loss: ")
     ]
     assert loss.startswith(
-        f"Loss: {100 * numbers:.2f} % of the sum of squares of numbers, "
-        f"{100 * categories:.2f} % of that of categories (IL), PIL"
+        f"Loss: {100 * release.measures.il:.2f} % of the sum of squares (IL: numbers "
+        f"{100 * numbers:.2f} %, categories {100 * categories:.2f} %); "
     )
     (risk,) = [
         line for line in format_release(release, FILES) if line.startswith("Risk: ")
     ]
     share = release.measures.types["sdid"]["illness"]
-    assert f"{100 * share:.2f} % of categories published as the original" in risk
+    assert f"categories published as the original {100 * share:.2f} %" in risk
 
 
 @pytest.mark.parametrize("section", [{}, {"partition": {"method": "recommended"}}])
@@ -258,4 +258,4 @@ def test_all_that_is_promised_of_values_is_one_line() -> None:
 def test_what_was_not_measured_has_no_line(release) -> None:
     assert format_figures(None) == []
     own = replace(release.measures, own=(("mine", 0.125),))
-    assert format_figures(own)[1].endswith(", mine 0.125.")
+    assert format_figures(own)[1].endswith("; mine 0.125.")

@@ -554,15 +554,15 @@ def test_the_seed_is_that_of_the_tree(monkeypatch) -> None:
 
 
 SHOWN = """\
-Utility
-  pMSE, products of two               0.00001  0.5 of an independent table's
-  pMSE, tree                          0.20000  0.25: all are recognised
-  distribution of age                  0.1000  W1 in sd; KS 0.250
-  distribution of sex                  0.0500  W1 in sd
+Utility: changes by masking, 0 is best
+  pMSE, products of two               0.00001  0.5 times an independent table's
+  pMSE, tree                          0.20000  0.25 is worst
+  distribution of age                  0.1000  W1, in standard deviations; KS 0.250
+  distribution of sex                  0.0500  W1, in standard deviations
   correlations                         0.0300  largest change
   y ~ a
-    age                                 0.900  interval overlap; same sign
-    sex                                  none  interval overlap; OTHER SIGN, \
+    age                                 0.900  overlap, 1 is best; same sign
+    sex                                  none  overlap, 1 is best; OTHER SIGN, \
 other significance
   region x cost                        0.0200  total variation
   total of age                          1.500  standard errors"""
@@ -590,10 +590,10 @@ def test_what_is_printed_is_names_and_figures() -> None:
     assert SHOWN.splitlines()[3] in found._repr_html_()
     bare = utility.Utility(None, 0.0, {}, {}, None, (), {}, None)
     assert str(bare) == (
-        "Utility\n"
+        "Utility: changes by masking, 0 is best\n"
         "  pMSE                                   none  too many attributes for the "
         "records\n"
-        "  pMSE, tree                          0.00000  0.25: all are recognised"
+        "  pMSE, tree                          0.00000  0.25 is worst"
     )
 
 

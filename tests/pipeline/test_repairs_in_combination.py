@@ -4,6 +4,7 @@ Groups are the rows in fours, so that each merge can be told by hand: the first 
 breaks a requirement, and its nearest is merged with it."""
 
 import re
+from html import escape
 from itertools import product
 
 import numpy as np
@@ -19,6 +20,7 @@ from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.partition import loss_bound, mdav, optimal
 from aggopt.pipeline.finish.evaluate import audit_before_writing
 from aggopt.pipeline.partition.partition_table import partition_table
+from aggopt.release.report.release_report import collect_facts, render_report
 
 BROKEN = [0.0] * 4
 UNEVEN = [2.0, 2.0, 2.0, 10.0]  # mean 4, and by weight above 9
@@ -151,6 +153,7 @@ def test_a_note_states_what_a_requirement_costs_at_least_and_here(t) -> None:
     costs = [100 * (value / free - 1) for value in (proof.bound, proof.objective)]
     assert figures == pytest.approx([cost for cost in costs if cost > 0], abs=0.1)
     assert f"t (ordered) <= {t}" in note
+    assert escape(note) in render_report(collect_facts(release, "public"))
 
 
 def test_what_no_groups_of_k_keep_is_refused_before_they_are_made() -> None:

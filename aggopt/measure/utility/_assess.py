@@ -22,6 +22,8 @@ from aggopt.measure.utility._propensity import Propensity, pmse, pmse_tree
 from aggopt.measure.utility._regression import RegressionKept, interval_overlap
 from aggopt.measure.utility._tables import Totals, contingency, totals
 
+TITLE = "Utility: changes by masking, 0 is best"
+
 
 @dataclass(frozen=True, eq=False)
 class Utility:
@@ -75,7 +77,7 @@ class Utility:
     def __str__(self) -> str:
         """Return a table in plain text."""
         lines = [f"  {name:<34}{shown:>9}  {says}" for name, shown, says in self._rows]
-        return "\n".join(line.rstrip() for line in ["Utility", *lines])
+        return "\n".join(line.rstrip() for line in [TITLE, *lines])
 
     def _repr_html_(self) -> str:
         """Return the printed table as HTML for a notebook."""
@@ -87,13 +89,14 @@ class Utility:
         if self.propensity is None:
             yield "pMSE", "none", "too many attributes for the records"
         else:
-            ratio = f"{self.propensity.ratio:.3g} of an independent table's"
+            ratio = f"{self.propensity.ratio:.3g} times an independent table's"
             yield "pMSE, products of two", f"{self.propensity.pmse:.5f}", ratio
-        yield "pMSE, tree", f"{self.tree:.5f}", "0.25: all are recognised"
+        yield "pMSE, tree", f"{self.tree:.5f}", "0.25 is worst"
         for name, distance in self.wasserstein.items():
             far = self.ks[name]
-            beside = "" if far is None else f"; KS {far:.3f}"
-            yield f"distribution of {name}", f"{distance:.4f}", f"W1 in sd{beside}"
+            distances = "W1, in standard deviations"
+            distances += "" if far is None else f"; KS {far:.3f}"
+            yield f"distribution of {name}", f"{distance:.4f}", distances
         if self.correlation is not None:
             yield "correlations", f"{self.correlation:.4f}", "largest change"
         for regression in self.regressions:
@@ -113,7 +116,7 @@ def _describe_regression(regression: RegressionKept) -> Iterator[tuple[str, str,
         sign = "same sign" if coefficient.sign else "OTHER SIGN"
         sign += "" if coefficient.significance else ", other significance"
         shown = "none" if coefficient.overlap is None else f"{coefficient.overlap:.3f}"
-        yield f"  {coefficient.name}", shown, f"interval overlap; {sign}"
+        yield f"  {coefficient.name}", shown, f"overlap, 1 is best; {sign}"
 
 
 def assess(

@@ -5,7 +5,7 @@ import numpy as np
 from aggopt.data.context.confidential import list_requirements
 from aggopt.partition.shared.result import Block
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
-from aggopt.release.manifest import partition_names
+from aggopt.release.manifest import PROMISE_COST, partition_names
 
 FEWEST = 10  # records, below which no figure on their squares is published
 
@@ -40,19 +40,16 @@ def _describe_costs(block: Block, k: int, promise: str, whose: str) -> str | Non
     proof = block.certificate
     if not free or not np.isfinite(free) or proof.objective <= free:
         return None
-    comparison = (
-        f"the groups here lose {_format_percent(proof.objective / free - 1)} more "
-        "than those before the repair."
-    )
+    cost = f"{_format_percent(proof.objective / free - 1)} {PROMISE_COST}"
     if proof.bound is None or proof.bound <= free:
         return (
             f"Groups{whose} with {promise}: no least cost compared with k = {k} alone "
-            f"is proven; {comparison}"
+            f"is proven. They cost {cost}"
         )
     least = _format_percent(proof.bound / free - 1)
     return (
-        f"Groups{whose} with {promise} lose at least {least} more squared error than "
-        f"the best groups of k = {k} alone; {comparison}"
+        f"Groups{whose} with {promise} cost at least {least} more squared error than "
+        f"the best groups of k = {k} alone. They cost {cost}"
     )
 
 

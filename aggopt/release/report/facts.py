@@ -149,6 +149,8 @@ class Facts:
         What states the requirements that were counted, in words.
     private
         Facts for the office; None in a report for the public.
+    promise_costs
+        Notes on what requirements cost in groups, at least and here.
     unlinked
         Why no attack that links records was run, if another reason than the records.
     criteria
@@ -173,6 +175,7 @@ class Facts:
     rare: Mapping[str, int] = field(default_factory=dict)
     stated: tuple[Check, ...] = ()
     private: Private | None = None
+    promise_costs: tuple[str, ...] = ()
     unlinked: str = ""
     criteria: Criteria | None = None
     _results: dict[Callable[["Facts"], Any], Any] = field(
@@ -202,6 +205,7 @@ class Facts:
             measures=None,
             loss=None,
             unchanged=None,
+            promise_costs=(),
             criteria=None,
         )
 

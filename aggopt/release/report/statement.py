@@ -14,7 +14,7 @@ from aggopt.errors import JobError
 from aggopt.job import Job
 from aggopt.measure.criteria import Criteria
 from aggopt.release.audit.audit import Audit
-from aggopt.release.manifest import find_entry, read_manifest_or_none
+from aggopt.release.manifest import PROMISE_COST, find_entry, read_manifest_or_none
 from aggopt.release.report.facts import BY_JOB, Facts, Private
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import Claim
@@ -134,6 +134,12 @@ class Statement:
         return measures
 
     @property
+    def promise_costs(self) -> tuple[str, ...]:
+        """The notes on what requirements cost in groups, at least and here."""
+        notes = map(str, self.find("notes") or ())
+        return tuple(note for note in notes if note.endswith(PROMISE_COST))
+
+    @property
     def criteria(self) -> Criteria | None:
         """Singling out, linkability and inference; None if they were not measured."""
         if self.find("criteria") is None:
@@ -179,6 +185,7 @@ def make_facts(
         filled=statement.counts("audit", "missing", "imputed_in"),
         suppressed=statement.counts("audit", "missing", "suppressed_in"),
         rare=statement.counts("audit", "rare", inner_keys=("categories",)),
+        promise_costs=statement.promise_costs,
         criteria=statement.criteria,
         **more,
     )

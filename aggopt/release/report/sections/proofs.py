@@ -26,7 +26,7 @@ class Proof:
     Attributes
     ----------
     groups
-        Certificates of the groups, in sentences.
+        Certificates of the groups, and the costs of requirements, in sentences.
     margins
         Whether objectives include secret margins, which each release draws.
     values, more
@@ -54,6 +54,7 @@ def summarise_proofs(facts: Facts) -> Proof:
     more = _make_table(rows[SHOWN:]) if rows[SHOWN:] else None
     aggregation = facts.job.aggregation
     margins = isinstance(aggregation, Shifting) and aggregation.draws_margins
+    groups += facts.promise_costs
     return Proof(tuple(groups), margins, _make_table(rows[:SHOWN]), more)
 
 
