@@ -107,9 +107,11 @@ def __getattr__(name: str) -> Any:
     except ImportError as error:
         from aggopt.core.dependencies import explain_misfits
 
-        if (said := explain_misfits(error)) is None:
+        if (explanation := explain_misfits(error)) is None:
             raise
-        raise ImportError("{}\nTo fix: {}".format(*said), name=error.name) from error
+        raise ImportError(
+            "{}\nTo fix: {}".format(*explanation), name=error.name
+        ) from error
     return module if name in _FOLDERS else getattr(module, name)
 
 

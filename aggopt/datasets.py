@@ -151,9 +151,9 @@ def _installed(package: str) -> Any:
 
 def _own_file(name: str) -> Path | None:
     """Return the verified file in the folder AGGOPT_DATA, None if it is not there."""
-    if not (named := os.environ.get("AGGOPT_DATA")):
+    if not (set_folder := os.environ.get("AGGOPT_DATA")):
         return None
-    folder = Path(named)
+    folder = Path(set_folder)
     if not folder.is_dir():
         raise TableError(
             f"AGGOPT_DATA names {folder}, which is not a folder.",

@@ -156,30 +156,30 @@ class _Joining:
         costs[p] = np.inf
         return costs
 
-    def _place(self, held: Bool) -> int:
+    def _place(self, pattern: Bool) -> int:
         """Return the number of a pattern, a new one if it is not there."""
-        places = np.flatnonzero((self.held == held).all(axis=1))
+        places = np.flatnonzero((self.held == pattern).all(axis=1))
         if places.size:
             return int(places[0])
-        self.held = np.vstack([self.held, held])
+        self.held = np.vstack([self.held, pattern])
         self.sizes = np.append(self.sizes, 0)
         self.rows.append(np.empty(0, np.intp))
         return len(self.rows) - 1
 
-    def _take_records(self, q: int, rows: I64, both: Bool, asked: int, k: int) -> I64:
+    def _take_records(self, q: int, rows: I64, both: Bool, count: int, k: int) -> I64:
         """Take the fewest sufficient records out of q, nearest to `rows` first."""
         rows_of_q = self.rows[q]
-        if asked <= 0:
+        if count <= 0:
             return rows_of_q[:0]
-        if len(rows_of_q) - asked < k:
-            asked = len(rows_of_q)
+        if len(rows_of_q) - count < k:
+            count = len(rows_of_q)
         coordinates = self.Z[:, both[self.attribute]]
         away = ((coordinates[rows_of_q] - coordinates[rows].mean(axis=0)) ** 2).sum(
             axis=1
         )
         order = np.argsort(away, kind="stable")
-        self.rows[q] = np.sort(rows_of_q[order[asked:]])
-        return rows_of_q[order[:asked]]
+        self.rows[q] = np.sort(rows_of_q[order[count:]])
+        return rows_of_q[order[:count]]
 
 
 NEAR = 5  # records whose mean is taken

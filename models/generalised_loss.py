@@ -121,6 +121,7 @@ class Data:
         self._require_kinds()
 
     def _require_kinds(self) -> None:
+        """Refuse kinds that are not numbered 0, 1, ..., and an l above their number."""
         kind = self.kinds
         if kind.shape != self.count.shape or kind.dtype.kind not in "iu":
             raise JobError(
@@ -180,7 +181,7 @@ class Data:
 
     @cached_property
     def kinds(self) -> AnyInt:
-        """s_c, (c,)."""
+        """Kind s_c of each combination, (c,); 0 for all if none is given."""
         return np.zeros(len(self.count), np.int64) if self.kind is None else self.kind
 
     @cached_property
@@ -307,7 +308,7 @@ def _in_pyomo(data: Data) -> Any:
 
 
 def _require_kinds_in_pyomo(problem: Any, data: Data) -> None:
-    """Add x and its rows to the program."""
+    """Add the variables x and the constraints on kinds to a Pyomo program."""
     import pyomo.environ as pyo
 
     box = data.counted[0].tolist()
@@ -359,7 +360,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 
 
 def _of_kinds(data: Data, z: Floats) -> Floats:
-    """Return the records at each pair (p,) if kinds count; empty if not."""
+    """Return z (p,) if kinds are counted, l > 1; else an empty array."""
     return z if data.l > 1 else NO_KINDS
 
 
@@ -424,7 +425,7 @@ def round_whole_bound(data: Data, bound: float) -> float:
 
 
 def make_prices_feasible(data: Data, prices: Floats) -> Floats:
-    """Return feasible prices (c,), none above these: one pass over the boxes.
+    """Return feasible prices (c,), none above the given ones, by a pass over the boxes.
 
     Cheap boxes come first.  The largest prices of a box fall by the projection that
     weighs each combination by its count.

@@ -205,6 +205,7 @@ def _require_cuts(cut: Labels, ends: Labels, n: int) -> None:
 
 
 def _require_promises(promises: Promises, n: int) -> None:
+    """Refuse rows whose arrays have wrong shapes for n records."""
     count = len(promises.record)
     shapes = [np.shape(values) for values in promises]
     if shapes != [(count,), (count,), (count,), (count, n)]:
@@ -228,8 +229,8 @@ def _make_degrees(data: Data) -> Family:
     n = data.n
     p = np.arange(len(i))
     pairs = _build_sparse(np.stack([i, j]), p, 1.0, (n, len(p)))
-    own = _build_sparse(np.arange(n), np.arange(n), 1.0, (n, n))
-    return Family(pairs, own, np.full(n, float(data.k)))
+    of_records = _build_sparse(np.arange(n), np.arange(n), 1.0, (n, n))
+    return Family(pairs, of_records, np.full(n, float(data.k)))
 
 
 def _make_caps(data: Data) -> Family:
@@ -238,8 +239,8 @@ def _make_caps(data: Data) -> Family:
     p = np.arange(len(i))
     rows = np.arange(2 * len(p))
     pairs = _build_sparse(rows, np.tile(p, 2), -1.0, (len(rows), len(p)))
-    own = _build_sparse(rows, np.concatenate([i, j]), 1.0, (len(rows), data.n))
-    return Family(pairs, own, np.zeros(len(rows)))
+    of_records = _build_sparse(rows, np.concatenate([i, j]), 1.0, (len(rows), data.n))
+    return Family(pairs, of_records, np.zeros(len(rows)))
 
 
 def _make_triangles(data: Data) -> Family:
@@ -279,8 +280,8 @@ def _make_sizes(data: Data) -> Family:
     u, p = np.nonzero(inside[:, i] != inside[:, j])
     pairs = _build_sparse(u, p, 1.0, (len(inside), len(data.costs)))
     u, i = np.nonzero(inside)
-    own = _build_sparse(u, i, -1.0, (len(inside), data.n))
-    return Family(pairs, own, -data.k * np.floor(inside.sum(axis=1) / data.k))
+    of_records = _build_sparse(u, i, -1.0, (len(inside), data.n))
+    return Family(pairs, of_records, -data.k * np.floor(inside.sum(axis=1) / data.k))
 
 
 def _make_promises(data: Data) -> Family:

@@ -35,13 +35,13 @@ def require_statistic(method: str, able: Sequence[str], keep: object) -> None:
         The method has no program for it; the message has the reason and an alternative.
     """
     if keep not in STATISTICS:
-        known = list_plain_statistics(able)
-        raise UnknownNameError(f"statistic that {method} keeps", str(keep), known)
+        names = list_plain_statistics(able)
+        raise UnknownNameError(f"statistic that {method} keeps", str(keep), names)
     require_able(method, able, str(keep))
 
 
 def list_plain_statistics(able: Sequence[str]) -> list[str]:
-    """Return the statistics that are named by one word, of the `able` ones."""
+    """Return the statistics among `able` that one word names, such as "mean"."""
     return [statistic for statistic in able if statistic in STATISTICS]
 
 

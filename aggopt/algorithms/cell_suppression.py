@@ -61,15 +61,15 @@ def suppress_cells(
     np.int64(7)
     """
     price = np.ones(codes.shape[1]) if weights is None else weights
-    kept = codes >= 0
-    state = _Cells(codes, kept, tables, k, price)
+    is_kept = codes >= 0
+    state = _Cells(codes, is_kept, tables, k, price)
     while state.suppress_rare():
         pass
     while state.restore():
         pass
-    cost = float((price * (~kept & (codes >= 0))).sum())
+    cost = float((price * (~is_kept & (codes >= 0))).sum())
     bound = compute_bound(codes, tables, k, price)
-    return SuppressedCells(kept, cost, bound)
+    return SuppressedCells(is_kept, cost, bound)
 
 
 @dataclass(eq=False)
@@ -83,12 +83,12 @@ class _Cells:
     price: Floats
 
     def _publish(self, table: Sequence[int]) -> I64:
-        """Return the published values of a table's columns (n, t), 0 where none is."""
+        """Return a table's codes (n, t), from 1; 0 if missing or suppressed."""
         columns = list(table)
         return np.where(self.kept[:, columns], self.codes[:, columns] + 1, 0)
 
     def suppress_rare(self) -> bool:
-        """Suppress cells of each record that is rare in some table; False if none."""
+        """Suppress cells of each record that is rare in a table; False if none is."""
         was_rare = False
         for table in self.tables:
             subsets = _list_subsets(table, self.price)[::-1]
@@ -103,12 +103,12 @@ class _Cells:
         return was_rare
 
     def _find_rare(self, table: Sequence[int]) -> tuple[I64, I64, I64]:
-        """Return the records of rare combinations, and of all numbers and sizes."""
+        """Return rare records, the combination of each record (n,), and their sizes."""
         numbers, sizes = number_rows(self._publish(table))
         return np.flatnonzero(sizes[numbers] < self.k), numbers, sizes
 
     def _join_rare(self, rare: I64, table: Sequence[int], subset: Sequence[int]) -> I64:
-        """Suppress cells of rare records that then are k; return the other ones."""
+        """Suppress columns of rare records of which k then agree; return the others."""
         if not len(rare):
             return rare
         rows = self._publish(table)
@@ -123,7 +123,7 @@ class _Cells:
     def _join_lenders(
         self, rare: I64, table: Sequence[int], subsets: Sequence[Sequence[int]]
     ) -> bool:
-        """Suppress cells of some equal rare records, and of frequent ones near them.
+        """Suppress cells so that rare records equal some frequent ones near them.
 
         Those for which a rare record costs least; False if none has enough of these.
         """
@@ -159,7 +159,7 @@ class _Cells:
         return True
 
     def _choose_lenders(self, inside: Bool, numbers: I64, spare: I64, need: int) -> I64:
-        """Return `need` records of frequent combinations, each of which keeps k."""
+        """Return `need` records whose combinations keep k records without them."""
         rows = np.flatnonzero(inside)
         rows = rows[np.lexsort((rows, numbers[rows], -spare[numbers[rows]]))]
         starts = np.flatnonzero(np.diff(numbers[rows], prepend=-1))
@@ -168,7 +168,7 @@ class _Cells:
         return rows[place < spare[numbers[rows]]][: max(need, 0)]
 
     def _join_frequent(self, table: Sequence[int]) -> None:
-        """Make some equal rare records equal with all of a frequent combination.
+        """Suppress cells so that rare records equal a frequent combination.
 
         They lose the cells in which they differ from it; the cheapest combination is
         chosen.  If none is frequent, the rare records lose all cells of the table.
@@ -182,15 +182,15 @@ class _Cells:
         rows = self._publish(table)
         first = np.unique(numbers, return_index=True)[1]
         equal = np.flatnonzero(numbers == numbers[rare[0]])
-        own, others = rows[rare[0]], rows[first[frequent]]
-        differ = own != others
-        lost = (own > 0) * len(equal) + (others > 0) * sizes[frequent][:, None]
+        rare_codes, others = rows[rare[0]], rows[first[frequent]]
+        differ = rare_codes != others
+        lost = (rare_codes > 0) * len(equal) + (others > 0) * sizes[frequent][:, None]
         best = int(np.argmin((differ * lost * self.price[columns]).sum(axis=1)))
         joined = [equal, np.flatnonzero(numbers == frequent[best])]
         self.kept[np.ix_(np.concatenate(joined), columns[differ[best]])] = False
 
     def restore(self) -> bool:
-        """Restore cells of equal records together; False if none could be."""
+        """Publish suppressed cells of equal records again; False if none could be."""
         used = sorted({column for table in self.tables for column in table})
         counts: list[Counts] = [
             Counter(map(tuple, self._publish(table).tolist())) for table in self.tables
@@ -215,7 +215,7 @@ class _Cells:
     def _count_restorable(
         self, rows: list[int], columns: Sequence[int], counts: Sequence[Counts]
     ) -> int:
-        """Return how many of equal records may publish these cells again."""
+        """Return how many of equal records can publish these columns again."""
         sizes = []
         for table, count in zip(self.tables, counts, strict=True):
             if set(columns) & set(table):
@@ -245,10 +245,10 @@ class _Cells:
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return a record's combination in a table, before and after restoring."""
         cells = [(int(self.codes[row, j]) + 1, bool(self.kept[row, j])) for j in table]
-        before = tuple(code if kept else 0 for code, kept in cells)
+        before = tuple(code if is_kept else 0 for code, is_kept in cells)
         after = tuple(
-            code if kept or j in columns else 0
-            for j, (code, kept) in zip(table, cells, strict=True)
+            code if is_kept or j in columns else 0
+            for j, (code, is_kept) in zip(table, cells, strict=True)
         )
         return before, after
 
@@ -261,18 +261,18 @@ def _list_subsets(columns: Sequence[int], price: Floats) -> list[tuple[int, ...]
 
 
 def _find_places(table: Sequence[int], subset: Sequence[int]) -> I64:
-    """Return the places of some columns in a table."""
+    """Return the positions of some columns in a table."""
     return np.array([table.index(column) for column in subset])
 
 
 def number_rows(rows: I64) -> tuple[I64, I64]:
-    """Return the number of each row (n,) among the different ones, and their sizes."""
+    """Return which distinct row each row equals (n,), and how many rows equal each."""
     _, numbers, sizes = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     return numbers.ravel(), sizes
 
 
 def find_rare(codes: I64, tables: Tables, k: int) -> Bool:
-    """Return which records are in a combination of fewer than k, (n, tables)."""
+    """Return which records share their combination with fewer than k, (n, tables)."""
     rare = np.empty((len(codes), len(tables)), bool)
     for j, table in enumerate(tables):
         numbers, sizes = number_rows(codes[:, list(table)])
@@ -296,7 +296,7 @@ def compute_bound(codes: I64, tables: Tables, k: int, price: Floats) -> float:
 
 
 def _find_cheapest(tables: Tables, price: Floats) -> float:
-    """Return the least price of columns of which each table has one."""
+    """Return the least price of a set of columns that has one of each table."""
     if not tables:
         return 0.0
     columns = sorted({column for table in tables for column in table})

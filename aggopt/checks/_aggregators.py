@@ -54,9 +54,11 @@ class TriedAggregator:
         known_settings = {name: v for name, v in self.settings.items() if name in names}
         return self.method.settings(method=self.method.name, **known_settings).keeps
 
-    def __call__(self, X: Any, labels: Any, **how: Any) -> Aggregation:
+    def __call__(self, X: Any, labels: Any, **settings: Any) -> Aggregation:
         """Return its values for records and their groups."""
-        aggregation: Aggregation = self.function(X, labels, **{**self.settings, **how})
+        aggregation: Aggregation = self.function(
+            X, labels, **{**self.settings, **settings}
+        )
         if self.method is None and not isinstance(aggregation, Aggregation):
             origin = find_origin("aggregators", self.function)  # as `mask` takes it
             return OwnAggregator(lambda X, labels: aggregation, origin)(X, labels)

@@ -154,8 +154,8 @@ def _find_method(function: Any) -> Method | None:
     for home, registry in HOMES.values():
         for method in getattr(import_module(home), registry).values():
             if method.function is function:
-                found: Method = method
-                return found
+                kind: Method = method
+                return kind
     return None
 
 

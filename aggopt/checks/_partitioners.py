@@ -99,11 +99,15 @@ class TriedPartitioner:
         """Whether it measures distances on z-scores."""
         return self.settings.get("scale") != "none"
 
-    def __call__(self, X: Any, k: Any, order: Labels | None = None, **how: Any) -> Any:
+    def __call__(
+        self, X: Any, k: Any, order: Labels | None = None, **settings: Any
+    ) -> Any:
         """Return its result for records, whose places are `order`."""
         available = {"l": L, "t": T, "confidential": self._confidential(X, order)}
         extra = {name: available[name] for name in self.asks}
-        return self.function(self.attributes(X), k=k, **extra, **self.settings, **how)
+        return self.function(
+            self.attributes(X), k=k, **extra, **self.settings, **settings
+        )
 
     def attributes(self, X: Any) -> Any:
         """Return its part of records: all, the first attribute, or a column of it."""
@@ -137,7 +141,7 @@ class TriedPartitioner:
         return self.at(Case(f"k = {k}", self.records, k))
 
     def keeps(self, groups: Sequence[Sequence[int]], n: int) -> bool:
-        """Whether groups of n records satisfy t and l if the method guarantees them."""
+        """Whether groups of n records satisfy the method's guarantees of t and l."""
         labels = np.empty(n, np.intp)
         for number, members in enumerate(groups):
             labels[list(members)] = number

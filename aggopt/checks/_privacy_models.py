@@ -52,10 +52,10 @@ class TriedPrivacyModel:
         return build_requirement(self.method, values, self.settings)
 
 
-def draw_groups(seed: int, n: int, most: int = 9) -> Labels:
-    """Return labels (n,) of groups of any size, `most` at most."""
+def draw_groups(seed: int, n: int, max_size: int = 9) -> Labels:
+    """Return labels (n,) of groups of any size, `max_size` at most."""
     rng = np.random.default_rng(seed)
-    labels = np.unique(rng.integers(0, most, n), return_inverse=True)[1]
+    labels = np.unique(rng.integers(0, max_size, n), return_inverse=True)[1]
     return labels.astype(np.intp)
 
 

@@ -47,11 +47,11 @@ class TriedRepair:
         return [name for name in REQUIREMENTS if name in self.method.adds]
 
     def __call__(
-        self, X: F64, labels: Labels, asked: Requirement, k: int = K, **how: Any
+        self, X: F64, labels: Labels, asked: Requirement, k: int = K, **settings: Any
     ) -> tuple[Labels, Partition | None]:
         """Return the groups after it, and its result."""
         here = {"solver": HERE} if self.method.asks_solver else {}
-        arguments = {**here, **self.settings, **how}
+        arguments = {**here, **self.settings, **settings}
         function = self.method.function
         section: Any = (
             SimpleNamespace(settings=function.check_arguments(arguments))

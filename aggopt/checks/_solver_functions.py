@@ -66,7 +66,7 @@ class TriedSolverFunction:
         run = self.solver.run
         return isinstance(run, OwnSolving) and run.takes(name)
 
-    def answer(self, posed: Posed, **how: Any) -> Answer:
+    def answer(self, posed: Posed, **settings: Any) -> Answer:
         """Return its answer, with `start`, `time_limit` and `options` as given.
 
         Broken if it does not answer within its limit and is killed.  It is then not
@@ -74,7 +74,7 @@ class TriedSolverFunction:
         """
         silent = "it does not answer within its limit, and is killed"
         require(not self._unanswered, f"{', '.join(self._unanswered)}: {silent}")
-        arguments = {"start": None, "time_limit": None, "options": None, **how}
+        arguments = {"start": None, "time_limit": None, "options": None, **settings}
         start = getattr(posed.data, "means", None)
         arguments["start"] = start if arguments["start"] is None else arguments["start"]
         if arguments["time_limit"] is None and not is_here():

@@ -73,9 +73,9 @@ class TriedSolver:
         if not classes and not self.models:
             not_tried("it takes declared programs, and no data of a model")
 
-    def ended(self, problem: Any, **how: Any) -> Outcome:
+    def ended(self, problem: Any, **settings: Any) -> Outcome:
         """Return the result of a problem."""
-        return solve(problem, self.solver.name, **how)
+        return solve(problem, self.solver.name, **settings)
 
     @cached_property
     def known_ends(self) -> list[KnownEnd]:

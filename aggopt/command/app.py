@@ -33,7 +33,7 @@ def run_page_command(
         bool, typer.Option("--browser/--no-browser", help="Open a browser.")
     ] = True,
 ) -> None:
-    """Open a page in the browser of this machine, from a table to a release.
+    """Open a page in the browser of this machine that leads from a table to a release.
 
     The page reads and writes below the current folder only, and nobody else can open
     it.  It shows the job and the command that make the same release without it.  It

@@ -25,7 +25,7 @@ from aggopt.command.arguments import (
 from aggopt.command.causes import NO
 from aggopt.command.console import print_line, print_table
 from aggopt.command.show_release import list_sdid_by_kind
-from aggopt.core.plural import plural
+from aggopt.core.plural import format_percent, plural
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
@@ -178,8 +178,8 @@ def run_risk(
     both = find_release(table, masked, same_order=same_order, private=private)
     reviewed = assess_source(both, loaded_job)
     if control:
-        found = measure_with_control(table, both, loaded_job, control)
-        reviewed = replace(reviewed, criteria=found)
+        attacks = measure_with_control(table, both, loaded_job, control)
+        reviewed = replace(reviewed, criteria=attacks)
     _print_result(
         reviewed, assessments.print_risk, as_json=as_json, holds=reviewed.holds
     )
@@ -417,8 +417,8 @@ def list_original_risks(risk: "OriginalRisk") -> Iterator[tuple[str, str]]:
     for name, what in (("individual", "records"), ("household", "units")):
         if name in risk.totals:
             figures = risk.totals[name]
-            yield f"{name} risk, largest", _format_share(figures["largest"])
-            yield f"{name} risk, average", _format_share(figures["average"])
+            yield f"{name} risk, largest", format_percent(figures["largest"])
+            yield f"{name} risk, average", format_percent(figures["average"])
             yield f"{what} re-identified, expected", _format_number(figures["expected"])
     if "suda" in risk.totals:
         figures = risk.totals["suda"]
@@ -426,11 +426,12 @@ def list_original_risks(risk: "OriginalRisk") -> Iterator[tuple[str, str]]:
         yield f"records special {of}", str(figures["records"])
         yield "largest SUDA score", str(figures["largest"])
     if "dis" in risk.totals:
-        yield "a unique match is right (DIS)", _format_share(risk.totals["dis"])
+        yield "a unique match is right (DIS)", format_percent(risk.totals["dis"])
         yield DIS_COUNTS, _format_dis_counts(risk.totals["dis_counts"])
 
 
 def _format_key_table(table: "KeyTable") -> tuple[str, ...]:
+    """Return a row of the printed table: the attributes and their counts."""
     count = table.count
     figures = count.combinations, table.unsafe, count.rare, count.unique
     return ", ".join(count.attributes), *(f"{figure:,}" for figure in figures)
@@ -451,7 +452,7 @@ def list_risks_of_both(totals: Mapping[str, Any]) -> Iterator[Row]:
     for name, what in (("individual", "records"), ("household", "units")):
         if name in totals:
             yield _format_row(
-                totals[name], "largest", f"{name} risk, largest", _format_share
+                totals[name], "largest", f"{name} risk, largest", format_percent
             )
             yield _format_row(
                 totals[name],
@@ -466,7 +467,7 @@ def list_risks_of_both(totals: Mapping[str, Any]) -> Iterator[Row]:
         yield _format_row(totals["suda"], "total", "sum of SUDA scores", str)
     if "dis" in totals:
         shown = {side: {"dis": share} for side, share in totals["dis"].items()}
-        yield _format_row(shown, "dis", "a unique match is right (DIS)", _format_share)
+        yield _format_row(shown, "dis", "a unique match is right (DIS)", format_percent)
         counts = totals["dis_counts"].items()
         shown = {side: {"counts": _format_dis_counts(of)} for side, of in counts}
         yield _format_row(shown, "counts", DIS_COUNTS, str)
@@ -481,24 +482,28 @@ def list_release_risks(
 ) -> Iterator[Row]:
     """Yield the risks of both tables, and the values that they are compared with."""
     if measures is not None:
-        limit = f"at most {_format_share(measures.linkage_limit)}"
-        yield "linked one to one", _format_share(measures.linkage), limit
+        limit = f"at most {format_percent(measures.linkage_limit)}"
+        yield "linked one to one", format_percent(measures.linkage), limit
         for what, (success, by_chance) in list_sdid_by_kind(measures):
-            yield what, _format_share(success), f"by chance {_format_share(by_chance)}"
+            yield (
+                what,
+                format_percent(success),
+                f"by chance {format_percent(by_chance)}",
+            )
     for name, figures in totals.get("attribution", {}).items():
         without = figures["undefined"]
         more = f", {without} without a guess" if without else ""
-        chance = f"by chance {_format_share(figures['chance'])}{more}"
+        chance = f"by chance {format_percent(figures['chance'])}{more}"
         yield (
             f"{name!r} guessed from the group",
-            _format_share(figures["share"]),
+            format_percent(figures["share"]),
             chance,
         )
     if "dominance" in totals:
         figures = totals["dominance"]
-        above = _format_share(figures["above"])
+        above = format_percent(figures["above"])
         what = f"groups in which one record has more than {above}"
-        largest = f"at most {_format_share(figures['largest'])}"
+        largest = f"at most {format_percent(figures['largest'])}"
         yield f"{what} of the weight", str(figures["groups"]), largest
 
 
@@ -512,10 +517,6 @@ def _print_rows(
     shown = list(rows)
     if shown:
         print_table(headings, shown, title=title, right=range(1, len(headings)))
-
-
-def _format_share(share: float | None) -> str:
-    return "none" if share is None else f"{100 * share:.2f} %"
 
 
 def _format_number(value: float) -> str:

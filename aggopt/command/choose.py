@@ -279,10 +279,10 @@ def print_choices(choices: "Choices", files: list[Path], *, as_json: bool) -> No
     print_line(f"Figures: {files[1]}, {plural(len(choices), 'row')}")
 
 
-def _failures(found: "Choices") -> dict[str, list[str]]:
+def _failures(choices: "Choices") -> dict[str, list[str]]:
     """Return the points that failed, by the reason: many share one."""
     by_message: dict[str, list[str]] = {}
-    for point in found.points:
+    for point in choices.points:
         if point.error is not None:
             by_message.setdefault(str(point.message), []).append(point.called)
     return by_message

@@ -170,12 +170,14 @@ def check(
             result = check_table(table, job_file, trust)
     judgements = judge_job_file(job_file, guidelines, trust)
     if as_json:
-        judged = {"standards": [each.to_dict() for each in judgements]}
+        judged = {"standards": [judgement.to_dict() for judgement in judgements]}
         console.print_json({**result.to_dict(), **(judged if guidelines else {})})
     else:
         print_check(result)
         print_judgements(judgements)
-    code = result.code or (NO if any(each.missed for each in judgements) else 0)
+    code = result.code or (
+        NO if any(judgement.missed for judgement in judgements) else 0
+    )
     if code:
         raise typer.Exit(code)
 
@@ -330,7 +332,7 @@ def _report_signal() -> int:
 
 
 def _explain(error: Exception) -> tuple[str, str]:
-    """Return the problem of an error and its fix; of words of the command, its help."""
+    """Return an error's problem and fix: the help, if arguments are wrong."""
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         command_name = "aggopt" if context is None else context.command_path

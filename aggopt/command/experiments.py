@@ -189,14 +189,7 @@ def run_reproduce(
         )
         show_experiments.print_studies(has_options=has_options, json=as_json)
         return
-    if overwrite and figure is None:
-        raise JobError(
-            "--overwrite is for a picture, and none is named.",
-            fix="add --figure curves.png, or leave --overwrite out.",
-        )
-    if figure is not None:
-        _require_png(figure)
-        check_places(figure, overwrite=overwrite, inputs=(data,) if data else ())
+    _check_figure(figure, data, overwrite=overwrite)
     with console.track_progress(quiet=as_json) as report:
         cells = list(
             reproduce_study(study, table, data=data, **data_columns, progress=report)
@@ -206,7 +199,20 @@ def run_reproduce(
     show_experiments.print_study(study, cells, json=as_json)
 
 
+def _check_figure(figure: Path | None, data: Path | None, *, overwrite: bool) -> None:
+    """Refuse a picture that cannot be written, and --overwrite without a picture."""
+    if figure is not None:
+        _require_png(figure)
+        check_places(figure, overwrite=overwrite, inputs=(data,) if data else ())
+    elif overwrite:
+        raise JobError(
+            "--overwrite is for a picture, and none is named.",
+            fix="add --figure curves.png, or leave --overwrite out.",
+        )
+
+
 def _require_png(figure: Path) -> None:
+    """Refuse the path of a picture that does not end in .png."""
     if figure.suffix != ".png":
         raise TableError(
             f"{figure.name} is no name of a picture.",
@@ -299,25 +305,25 @@ def run_experiment(
         raise typer.Exit(NO)
 
 
-def _print_rows(found: "Experiment") -> None:
+def _print_rows(experiment: "Experiment") -> None:
     """Print the first rows, and why cells failed, each reason once."""
-    header, rows = found.first_rows
-    cell = [name for name in header if name in found.cell_columns]
+    header, rows = experiment.first_rows
+    cell = [name for name in header if name in experiment.cell_columns]
     shown = [name for name in header if name != "error"]
-    named = [dict(zip(header, row, strict=True)) for row in rows]
-    for row in named:
+    entries = [dict(zip(header, row, strict=True)) for row in rows]
+    for row in entries:
         if row.get("error"):
             row["status"] = "failed"
-    console.print_line(found.verdict)
+    console.print_line(experiment.verdict)
     console.print_table(
         shown,
-        [[row.get(name, "") for name in shown] for row in named],
-        title="The first rows" if len(found) > len(rows) else "All rows",
+        [[row.get(name, "") for name in shown] for row in entries],
+        title="The first rows" if len(experiment) > len(rows) else "All rows",
         right=[j for j, name in enumerate(shown) if name in NUMBERS],
         keys=len(cell) + ("attribute" in shown),
     )
     by_message: dict[str, list[str]] = {}
-    for row in found.failures:
+    for row in experiment.failures:
         of = ", ".join(f"{name} = {row[name]}" for name in cell)
         by_message.setdefault(str(row["message"]), []).append(f"({of})")
     for message, cells in by_message.items():

@@ -197,10 +197,10 @@ def _add_criteria(
 
     if isinstance(control, float):
         job = release.job
-        found = criteria.measure_on_second_masking(table, job, control, on_progress)
+        attacks = criteria.measure_on_second_masking(table, job, control, on_progress)
     else:
-        found = criteria.measure_on_table(release, control)
-    return replace(release, criteria=found)
+        attacks = criteria.measure_on_table(release, control)
+    return replace(release, criteria=attacks)
 
 
 def require_fresh(

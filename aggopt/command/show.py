@@ -10,11 +10,10 @@ from aggopt.command.console import print_command, print_line, print_table
 from aggopt.command.show_release import (
     format_certificates,
     format_folder_release,
-    format_percent,
     format_release,
     list_amber_advice,
 )
-from aggopt.core.plural import plural
+from aggopt.core.plural import format_percent, plural
 from aggopt.core.regular_files import is_folder_or_pattern
 from aggopt.data.formats.registry import find_release_suffix
 

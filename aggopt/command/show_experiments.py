@@ -295,7 +295,7 @@ def _format_cell(reproduced: "Reproduced") -> str:
 
 
 def draw_study(cells: Sequence["Reproduced"], to: Path) -> None:
-    """Draw our curves and the printed figures of tables to a file."""
+    """Draw the computed and the published figures of tables as curves, to a file."""
     from aggopt.experiments.published_picture import draw_reproduced
 
     picture = draw_reproduced(cells)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aggopt.core.html import render_text_table, truncate_names
-from aggopt.core.plural import plural
+from aggopt.core.plural import format_percent, plural
 from aggopt.release.audit.result import AMBER
 
 if TYPE_CHECKING:
@@ -166,11 +166,6 @@ def _format_losses(
             f"{format_percent(categories)}"
         )
     return f"{format_percent(of_all)} of the sum of squares (IL{both})"
-
-
-def format_percent(share: float) -> str:
-    """Return a share in percent with two decimals."""
-    return f"{100 * share:.2f} %"
 
 
 def format_certificates(

@@ -106,7 +106,7 @@ def run_evidence(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write what MASKED has of the criteria of guidelines: JSON, and a page offline.
+    """Write which criteria of guidelines MASKED meets: as JSON, and as an offline page.
 
     Figures are counted on MASKED and measured against TABLE, like those of assess.
     Neither file has a value of a record.  A line that only a person can judge states
@@ -139,8 +139,8 @@ def run_evidence(
         both = find_release(table, masked, same_order=same_order, private=private)
         review = assess_source(both, loaded_job)
         if control:
-            found = measure_with_control(table, both, loaded_job, control)
-            review = replace(review, criteria=found)
+            attacks = measure_with_control(table, both, loaded_job, control)
+            review = replace(review, criteria=attacks)
         evidence = collect_evidence(masked.name, loaded_job, review, guidelines)
         with interrupts.announce_result(f"{out.name} is written"):
             write_evidence(evidence, out, page, overwrite=overwrite)

@@ -70,7 +70,7 @@ def fold(text: str) -> str:
 
 
 def count_alike(texts: Iterable[str]) -> int:
-    """Return how many of different texts look like another one.
+    """Return how many texts differ from another one in case or blanks alone.
 
     >>> count_alike(["North", "north ", "south"])
     2

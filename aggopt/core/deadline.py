@@ -149,7 +149,7 @@ class EndRequest:
         self._is_set = False
 
     def is_set(self) -> bool:
-        """Whether searches are to end."""
+        """Whether searches were requested to end."""
         return self._is_set
 
     def set(self) -> None:

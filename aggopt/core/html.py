@@ -232,13 +232,13 @@ def _render_cell(entry: Any) -> str:
     return f"{entry:.6g}" if isinstance(entry, float) else str(entry)
 
 
-def truncate_names(names: str, most: int = 40) -> str:
-    """Return a list of names of at most `most` characters: its first names, and "…".
+def truncate_names(names: str, max_length: int = 40) -> str:
+    """Return names shortened to `max_length` characters: the first names, and "…".
 
     >>> truncate_names("groups of age, height, income, weight, region", 20)
     'groups of age, …'
     """
-    if len(names) <= most:
+    if len(names) <= max_length:
         return names
-    first = names[: most - 1].rpartition(", ")[0]
-    return f"{first}, …" if first else f"{names[: most - 1]}…"
+    first = names[: max_length - 1].rpartition(", ")[0]
+    return f"{first}, …" if first else f"{names[: max_length - 1]}…"

@@ -1,4 +1,4 @@
-"""Counts and names in sentences."""
+"""Counts, shares and names in sentences."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,15 @@ def plural(count: int, one: str, more: str = "") -> str:
     ('1 record', '0 records', '2 entries')
     """
     return f"{count} {one if count == 1 else more or f'{one}s'}"
+
+
+def format_percent(share: float | None) -> str:
+    """Return a share in percent with two decimals; "none" without a share.
+
+    >>> format_percent(0.125), format_percent(None)
+    ('12.50 %', 'none')
+    """
+    return "none" if share is None else f"{100 * share:.2f} %"
 
 
 def join_names(names: Sequence[str], count: int) -> str:
@@ -30,7 +39,7 @@ def join_names(names: Sequence[str], count: int) -> str:
 
 
 def agree(count: int, one: str, more: str) -> str:
-    """Return the word that agrees with a count: that for `one`, or for `more`.
+    """Return `one` if the count is 1, else `more`: the word that agrees with it.
 
     >>> agree(1, "has", "have"), agree(0, "has", "have")
     ('has', 'have')

@@ -294,7 +294,7 @@ def find_caller_stacklevel() -> int:
 
 
 def read_relative(wish: Mapping[str, npt.ArrayLike], name: str) -> npt.ArrayLike:
-    """Return r of a wish {"relative": r}; refuse other keys.
+    """Return the number r of a request {"relative": r}; refuse other keys.
 
     >>> read_relative({"relative": 0.1}, "delta")
     0.1

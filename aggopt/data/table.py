@@ -170,15 +170,25 @@ class Table:
             books,
             unrecoded,
         )
-        numbers = (*table.numeric, *roles.numbers)
-        known = dict(like.spans) if like else {}
+        return table._with_spans(like)
+
+    def _with_spans(self, like: "Table | None") -> "Table":
+        """Return the table with the statements about its numbers, after their checks.
+
+        A release has the statements of the table `like` it was made from.
+        """
+        given_spans = dict(like.spans) if like else {}
         plain = [
-            n for n in numbers if not (n in known and is_statement_column(frame[n]))
+            name
+            for name in (*self.numeric, *self.roles.numbers)
+            if not (name in given_spans and is_statement_column(self.frame[name]))
         ]
-        check_numbers(frame, plain, clocks, keep_missing, part=like is not None)
-        originals = [name for name in table.numeric if name in plain]
-        spans = find_spans(frame, originals, types, clocks)
-        return replace(table, spans=known or spans)
+        check_numbers(
+            self.frame, plain, self.clocks, self.kept_missing, part=like is not None
+        )
+        originals = [name for name in self.numeric if name in plain]
+        spans = find_spans(self.frame, originals, self.types, self.clocks)
+        return replace(self, spans=given_spans or spans)
 
     def select_rows(self, rows: Labels) -> "Table":
         """Return the table of these records (m,), by their numbers."""
@@ -187,7 +197,7 @@ class Table:
 
     @property
     def as_read(self) -> "Table":
-        """The table with the numbers that stay numbers as they were read.
+        """The table with the recoded numbers that stay numbers as they were before.
 
         Those that publish statements stay recoded: the statements are about them.
         """
@@ -264,7 +274,7 @@ class Table:
         return read_numbers(self.frame, name, self.clocks)
 
     def find_wide(self) -> Bool:
-        """Return which numbers (n, d) are published as one of several values."""
+        """Return which values (n, d) are published as a range or are suppressed."""
         wide = np.zeros((len(self.frame), len(self.roles.quasi_identifier)), bool)
         for name in self.spans:
             place = self.roles.quasi_identifier.index(name)
@@ -273,8 +283,8 @@ class Table:
 
     def widen(self, name: str, labels: Labels) -> tuple[Floats, Floats]:
         """Return the ends of what groups `labels` (n,) publish about a number, (n,)."""
-        least, greatest = find_group_ends(self.numbers(name), labels)
-        low, high = self.spans[name].widen(least, greatest)
+        lowest, highest = find_group_ends(self.numbers(name), labels)
+        low, high = self.spans[name].widen(lowest, highest)
         return low[labels], high[labels]
 
     def write_spans(self, name: str, labels: Labels) -> list[str]:
@@ -336,7 +346,7 @@ class Table:
     def _publish_nodes(
         self, name: str, nodes: Floats, levels: nw.Series[Any] | None
     ) -> nw.Series[Any]:
-        """Return a category with nodes (n,), as text if groups suppress its values."""
+        """Return a category as the column of its published nodes (n,)."""
         declared = self.types.get(name)
         return publish_nodes(
             self.frame[name],
@@ -349,7 +359,7 @@ class Table:
     def _publish_spans(
         self, name: str, values: Floats, labels: Labels
     ) -> nw.Series[Any]:
-        """Return a number with the statements of groups (n,), missing where nan."""
+        """Return a number as the column of its groups' statements; nan is missing."""
         texts = self.write_spans(name, labels)
         blank = np.isnan(values).tolist()
         entries = [None if b else text for text, b in zip(texts, blank, strict=True)]

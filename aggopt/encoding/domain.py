@@ -131,7 +131,7 @@ class Domain:
 
     @classmethod
     def suppressed(cls, levels: Sequence[Hashable]) -> "Domain":
-        """Return levels (m,), all equally far apart, below a root that says nothing.
+        """Return levels (m,), all equally far apart, below a root for "any of them".
 
         Raises
         ------
@@ -213,7 +213,7 @@ class Domain:
 
     @cached_property
     def steps(self) -> F64:
-        """Distances (nodes, nodes) in units: whole numbers, so that sums are exact."""
+        """Distances (nodes, nodes) in whole numbers of units: their sums are exact."""
         below = self.below.astype(np.float64)
         depth = below @ self.rise[self.rise > 0]
         shared = (below * self.rise[self.rise > 0]) @ below.T
@@ -285,14 +285,14 @@ class LevelSpans(Domain):
 
     @cached_property
     def points(self) -> F64:
-        """Coordinates (nodes, m - 1), whose squared distances are `distances`."""
+        """Coordinates (nodes, m - 1) of nodes at squared distances `distances`."""
         edges = np.arange(self.m - 1)
         share = (edges < self.ends[:, :1]) + 0.0 + (edges < self.ends[:, 1:])
         return np.asarray(share / 2 / np.sqrt(max(self.m - 1, 1)))
 
     @cached_property
     def steps(self) -> F64:
-        """Distances (nodes, nodes) in units: whole numbers, so that sums are exact."""
+        """Distances (nodes, nodes) in whole numbers of units: their sums are exact."""
         shares = np.rint(self.points * 2 * np.sqrt(max(self.m - 1, 1)))
         squares = (shares**2).sum(axis=1)
         return np.asarray(squares[:, None] + squares - 2 * shares @ shares.T)

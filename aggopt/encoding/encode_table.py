@@ -311,7 +311,7 @@ def encode_observed(
     TableError, JobError
         As `encode`.
     """
-    made = []
+    encoded_parts = []
     parts = []
     for name, holes in zip(frame.columns, absent.T, strict=True):
         rows = np.flatnonzero(~holes)
@@ -322,11 +322,11 @@ def encode_observed(
             known_weights = sampling[rows]
         encoded = encode(part, types, weights=weights, sampling_weights=known_weights)
         (attribute,) = encoded.attributes
-        made.append(_spread_attribute(attribute, rows, len(frame)))
+        encoded_parts.append(_spread_attribute(attribute, rows, len(frame)))
         parts.append(
             _place_rows(encoded.coordinates[:, attribute.columns], rows, len(frame))
         )
-    return join_attributes(made, parts)
+    return join_attributes(encoded_parts, parts)
 
 
 def select_rows(incomplete: Encoded, rows: I64, selected: Bool) -> Encoded:
@@ -369,6 +369,8 @@ def _place_rows(values: F64, rows: I64, n: int) -> F64:
 
 def impute_means(incomplete: Encoded) -> Encoded:
     """Return coordinates with missing values replaced by the attribute's mean."""
-    found = incomplete.coordinates
-    count = (~np.isnan(found)).sum(axis=0)
-    return fill_coordinates(incomplete, np.nansum(found, axis=0) / np.maximum(count, 1))
+    coordinates = incomplete.coordinates
+    count = (~np.isnan(coordinates)).sum(axis=0)
+    return fill_coordinates(
+        incomplete, np.nansum(coordinates, axis=0) / np.maximum(count, 1)
+    )

@@ -86,12 +86,12 @@ class Generalisation:
         """Number of positions."""
         return len(self.table if self.places is None else self.places)  # type: ignore[arg-type]
 
-    def losses(self, least: I64, greatest: I64) -> F64:
+    def losses(self, lowest: I64, highest: I64) -> F64:
         """Return the losses, without the weight, between positions of equal shapes."""
         if self.places is not None:
-            between = self.places[greatest] - self.places[least]
+            between = self.places[highest] - self.places[lowest]
             return np.asarray(np.minimum(np.abs(between), 1.0))
-        return np.asarray(self.table[least, greatest])  # type: ignore[index]
+        return np.asarray(self.table[lowest, highest])  # type: ignore[index]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +159,8 @@ class GeneralisedTable:
         kind = np.zeros(len(self), np.int64) if kinds is None else kinds
         rows = np.column_stack([self.positions, kind])
         if weights is not None:
-            each = weight_of_each(weights, len(self))
-            codes = np.unique(each, return_inverse=True)[1].reshape(-1, 1)
+            values = weight_of_each(weights, len(self))
+            codes = np.unique(values, return_inverse=True)[1].reshape(-1, 1)
             rows = np.hstack([rows, codes.astype(np.int64)])
         _, first, place = np.unique(
             rows, axis=0, return_index=True, return_inverse=True
@@ -173,7 +173,7 @@ class GeneralisedTable:
         return DistinctRecords(
             np.ascontiguousarray(self.positions[firsts]),
             np.bincount(of_record).astype(np.int64),
-            np.ones(len(firsts)) if weights is None else each[firsts],
+            np.ones(len(firsts)) if weights is None else values[firsts],
             np.unique(kind, return_inverse=True)[1].astype(np.int64)[firsts],
             of_record,
         )
@@ -184,15 +184,15 @@ class GeneralisedTable:
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
         sorted_positions = self.positions[order]
-        least = np.minimum.reduceat(sorted_positions, starts)
-        return least, np.maximum.reduceat(sorted_positions, starts)
+        lowest = np.minimum.reduceat(sorted_positions, starts)
+        return lowest, np.maximum.reduceat(sorted_positions, starts)
 
     def compute_group_losses(self, labels: npt.ArrayLike) -> F64:
         """Return the loss of each record of a group, (g,)."""
-        least, greatest = self.find_hulls(labels)
-        losses = np.zeros(len(least))
+        lowest, highest = self.find_hulls(labels)
+        losses = np.zeros(len(lowest))
         for j, a in enumerate(self.attributes):
-            losses += a.weight * a.losses(least[:, j], greatest[:, j])
+            losses += a.weight * a.losses(lowest[:, j], highest[:, j])
         return losses
 
     def compute_loss(
@@ -334,11 +334,11 @@ def _place_tree(
     require_memory(8 * m * m, f"the losses between {m} levels")
     place = np.full(domain.m, -1)
     place[levels] = np.arange(m)
-    least, greatest = _find_spans(domain, place)
+    lowest, highest = _find_spans(domain, place)
     table = np.full((m, m), np.inf)
     spans = []
     for node in reversed(range(domain.m, len(domain.nodes))):  # parents first
-        p, q = int(least[node]), int(greatest[node])
+        p, q = int(lowest[node]), int(highest[node])
         if p <= q:
             table[p : q + 1, p : q + 1] = costs[node]
             spans.append((p, q))
@@ -362,15 +362,15 @@ def _list_hulls(spans: list[tuple[int, int]], m: int) -> I64:
 def _find_spans(domain: Domain, place: I64) -> tuple[I64, I64]:
     """Return the least and greatest place below each node; least > greatest if none."""
     size = len(domain.nodes)
-    least, greatest = np.full(size, size), np.full(size, -1)
+    lowest, highest = np.full(size, size), np.full(size, -1)
     present = np.flatnonzero(place >= 0)
-    least[present] = greatest[present] = place[present]
+    lowest[present] = highest[present] = place[present]
     for node in range(size):  # children first
         above = domain.parent[node]
         if above >= 0:
-            least[above] = min(least[above], least[node])
-            greatest[above] = max(greatest[above], greatest[node])
-    return least, greatest
+            lowest[above] = min(lowest[above], lowest[node])
+            highest[above] = max(highest[above], highest[node])
+    return lowest, highest
 
 
 def _order_depth_first(domain: Domain) -> I64:

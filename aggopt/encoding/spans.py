@@ -37,15 +37,15 @@ class NumberSpans:
     ----------
     publish
         "range", "interval" or "suppress".
-    least, greatest, mean
+    lowest, highest, mean
         Of the originals: a suppressed value counts as their mean in measures.
     cuts : (c,)
         Cut points of intervals; empty for the others.
     """
 
     publish: str
-    least: float
-    greatest: float
+    lowest: float
+    highest: float
     mean: float
     cuts: F64 = field(repr=False)
 
@@ -70,31 +70,32 @@ class NumberSpans:
         ends = float(present.min()), float(present.max())
         return cls(publish, *ends, float(present.mean()), cuts)
 
-    def widen(self, least: F64, greatest: F64) -> tuple[F64, F64]:
-        """Return the ends of what groups (g,) publish; infinite ones if suppressed."""
+    def widen(self, lowest: F64, highest: F64) -> tuple[F64, F64]:
+        """Return the published ends of groups (g,); infinite if suppressed."""
         if self.publish == SUPPRESS:
-            differs = least < greatest
-            return np.where(differs, -np.inf, least), np.where(differs, np.inf, least)
+            differs = lowest < highest
+            return np.where(differs, -np.inf, lowest), np.where(differs, np.inf, lowest)
         if self.publish == INTERVAL:
-            low, high = (self._find_cells(x) for x in (least, greatest))
-            single = least == greatest
+            low, high = (self._find_cells(x) for x in (lowest, highest))
+            single = lowest == highest
             return (
-                np.where(single, least, self.cuts[low]),
-                np.where(single, least, self.cuts[high + 1]),
+                np.where(single, lowest, self.cuts[low]),
+                np.where(single, lowest, self.cuts[high + 1]),
             )
-        return least, greatest
+        return lowest, highest
 
     def _find_cells(self, values: F64) -> I64:
         """Return the cell of each value, from 0: the last includes both cut points."""
         place = np.searchsorted(self.cuts, values, "right")
         return np.clip(place, 1, len(self.cuts) - 1) - 1
 
-    def write(self, least: F64, greatest: F64) -> list[str]:
+    def write(self, lowest: F64, highest: F64) -> list[str]:
         """Return the text of what groups publish, from their least to greatest (g,)."""
-        ends = zip(*(x.tolist() for x in self.widen(least, greatest)), strict=True)
+        ends = zip(*(x.tolist() for x in self.widen(lowest, highest)), strict=True)
         return [self._write(low, high) for low, high in ends]
 
     def _write(self, low: float, high: float) -> str:
+        """Return the text of one published statement."""
         if low == high:
             return spell_number(low)
         if low == -np.inf:
@@ -102,19 +103,19 @@ class NumberSpans:
         is_open = self.publish == INTERVAL and high < self.cuts[-1]
         return f"[{spell_number(low)}, {spell_number(high)}{')' if is_open else ']'}"
 
-    def compute_middles(self, least: F64, greatest: F64) -> F64:
+    def compute_middles(self, lowest: F64, highest: F64) -> F64:
         """Return the number that measures take for published ends (g,)."""
-        suppressed = np.isinf(least)
-        low, high = (np.where(suppressed, self.mean, x) for x in (least, greatest))
+        suppressed = np.isinf(lowest)
+        low, high = (np.where(suppressed, self.mean, x) for x in (lowest, highest))
         return np.where(low == high, low, low / 2 + high / 2)
 
-    def compute_losses(self, least: F64, greatest: F64) -> F64:
+    def compute_losses(self, lowest: F64, highest: F64) -> F64:
         """Return the loss of published ends (g,), 0 to 1, without the weight."""
-        low, high = self.least, self.greatest
+        low, high = self.lowest, self.highest
         if self.publish == INTERVAL:
             low, high = float(self.cuts[0]), float(self.cuts[-1])
         half = high / 2 - low / 2
-        width = np.where(np.isinf(least), np.inf, greatest / 2 - least / 2)
+        width = np.where(np.isinf(lowest), np.inf, highest / 2 - lowest / 2)
         if half <= 0:
             return np.asarray(width > 0, np.float64)
         return np.asarray(np.minimum(width / half, 1.0))
@@ -156,6 +157,7 @@ def read_spans(texts: Sequence[str | None]) -> tuple[F64, F64]:
 
 
 def _read_span(text: str) -> tuple[float, float] | None:
+    """Return the ends of one published statement; None if the text is none."""
     if text == ANYTHING:
         return -np.inf, np.inf
     match = _SPAN.fullmatch(text)
@@ -185,21 +187,21 @@ def read_span_column(column: nw.Series[Any]) -> tuple[F64, F64]:
         values = np.asarray(column.to_numpy()).astype(np.float64)
         return values, values
     codes, distinct = pd.factorize(TypedColumn(column, NAME).entries)
-    least, greatest = read_spans([*map(str, distinct), None])
-    return least[codes], greatest[codes]  # missing has the code -1
+    lowest, highest = read_spans([*map(str, distinct), None])
+    return lowest[codes], highest[codes]  # missing has the code -1
 
 
-def mark_wide(least: F64, greatest: F64) -> Bool:
+def mark_wide(lowest: F64, highest: F64) -> Bool:
     """Whether published ends (n,) hold more than one value."""
-    return np.asarray(least < greatest)
+    return np.asarray(lowest < highest)
 
 
 def compute_span_losses(
-    spans: NumberSpans, values: F64, least: F64, greatest: F64
+    spans: NumberSpans, values: F64, lowest: F64, highest: F64
 ) -> F64:
     """Return the loss of the statement that is published for each record (n,), 0 to 1.
 
     A statement that is not true of the value of its record loses all: 1.
     """
-    is_true = (least <= values) & (values <= greatest)
-    return np.where(is_true, spans.compute_losses(least, greatest), 1.0)
+    is_true = (lowest <= values) & (values <= highest)
+    return np.where(is_true, spans.compute_losses(lowest, highest), 1.0)

@@ -56,7 +56,7 @@ class NumericColumn:
         return float(np.fmin.reduce(self.values)), float(np.fmax.reduce(self.values))
 
     def rows(self, records: npt.NDArray[Any]) -> "NumericColumn":
-        """Return the values of these records alone, by number, without weights."""
+        """Return the column of these records alone, without weights."""
         values = self.values[records]
         return replace(self, values=values, weights=None, range=self.ends)
 

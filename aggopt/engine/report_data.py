@@ -162,8 +162,10 @@ def _requires_dominance(job: Job) -> bool:
 
 def _read_dominance(stated: Statement) -> tuple[Check, ...]:
     """Return the manifest's audit results on the dominance of sampling weights."""
-    found = stated.entry("audit", dict).get("promises")
-    entries = [check for check in found if isinstance(check, dict)] if found else []
+    promises = stated.entry("audit", dict).get("promises")
+    entries = (
+        [check for check in promises if isinstance(check, dict)] if promises else []
+    )
     names = {field.name for field in fields(Check)}
     checks = [Check(**check) for check in entries if check.keys() == names]
     is_kept = [check for check in checks if check.promise == Dominance.model]

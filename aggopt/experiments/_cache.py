@@ -51,7 +51,7 @@ def _describe_source(method: Any) -> str:
         file = getsourcefile(function)
         is_file = file is not None and Path(file).is_file()
         text = Path(str(file)).read_bytes() if is_file else getsource(function).encode()
-        said = f"{function.__qualname__}\n{_describe_defaults(function)}\n"
+        header = f"{function.__qualname__}\n{_describe_defaults(function)}\n"
     except (OSError, TypeError, ValueError):
         raise _explain_unknown(name) from None
     if is_file and not _list_reached_code(function) <= _list_file_code(text):
@@ -60,7 +60,7 @@ def _describe_source(method: Any) -> str:
             "loaded.",
             fix="load it again, in a new process; or leave cache out.",
         )
-    return sha256(said.encode() + text).hexdigest()
+    return sha256(header.encode() + text).hexdigest()
 
 
 def _describe_defaults(function: FunctionType) -> str:

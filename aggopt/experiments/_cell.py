@@ -66,7 +66,7 @@ class _Alarm:
 
     @contextmanager
     def interrupt_late_work(self) -> Iterator[None]:
-        """Interrupt the block at the deadline, whatever Ctrl-C does here."""
+        """Interrupt the block at the deadline, under any handler of Ctrl-C."""
         before = signal.getsignal(signal.SIGINT)
 
         def handle_interrupt(number: int, frame: FrameType | None) -> None:
@@ -90,6 +90,7 @@ class _Alarm:
                 signal.signal(signal.SIGINT, before)
 
     def _ring_at_deadline(self) -> None:
+        """Send the process an interrupt at the deadline, unless the block has ended."""
         while not self.clock.over:
             if self._is_done.wait(self.clock.left):
                 return

@@ -208,11 +208,11 @@ def _format_chosen(chosen: ChoicePoint | None) -> str:
 
 def _list_labels(points: Sequence[ChoicePoint]) -> dict[str, list[str]]:
     """Return the settings varied, by name, with their labels in the table."""
-    found: dict[str, dict[str, None]] = {}
+    labels_by_name: dict[str, dict[str, None]] = {}
     for point in points:
         for name, value in point.asked.items():
-            found.setdefault(name, {})[_make_label(value)] = None
-    return {name: list(labels) for name, labels in found.items()}
+            labels_by_name.setdefault(name, {})[_make_label(value)] = None
+    return {name: list(labels) for name, labels in labels_by_name.items()}
 
 
 def _make_label(value: Any) -> str:

@@ -70,9 +70,9 @@ def _list_cells(
     rows: Sequence[Figures], names: Sequence[str], x: str, y: str
 ) -> list[Figures]:
     """Return the first row of each cell that has both figures."""
-    known = {name for row in rows for name in row}
+    columns = {name for row in rows for name in row}
     for name in (x, y):
-        require_known("column", name, known)
+        require_known("column", name, columns)
     first: dict[tuple[str, ...], Figures] = {}
     for row in rows:
         first.setdefault(tuple(repr(row.get(name)) for name in names), row)

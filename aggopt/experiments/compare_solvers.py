@@ -130,8 +130,12 @@ def _make_categories_row(
 ) -> Row:
     """Return a solver's row for the categories of equal groups."""
     section = partitioned.job.aggregation
-    asked = {"solver": _make_solver_setting(solver), "time_limit": limit, "options": {}}
-    category_section = section.categories.model_copy(update=asked)  # type: ignore[union-attr]
+    settings = {
+        "solver": _make_solver_setting(solver),
+        "time_limit": limit,
+        "options": {},
+    }
+    category_section = section.categories.model_copy(update=settings)  # type: ignore[union-attr]
     update = {
         "aggregation": section.model_copy(update={"categories": category_section})
     }
@@ -210,11 +214,11 @@ def _make_repair_row(
 ) -> Row:
     """Return a solver's row for a repair of equal groups."""
     privacy = partitioned.job.privacy
-    asked = {
+    settings = {
         "solver": _make_solver_setting(solver),
         "time_limit": _choose_user_limit(solver, limit),
     }
-    section = privacy.repair.model_copy(update=asked)  # type: ignore[union-attr]
+    section = privacy.repair.model_copy(update=settings)  # type: ignore[union-attr]
     update = {"privacy": privacy.model_copy(update={"repair": section})}
     job = partitioned.job.model_copy(update=update)
     try:

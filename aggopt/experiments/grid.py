@@ -86,9 +86,9 @@ def list_cells(
     numbers = _read_seeds(seeds)
     columns = _list_columns(axes)
     return [
-        Cell(table, _set_seed(job, seed), seed, {**columns, **said})
+        Cell(table, _set_seed(job, seed), seed, {**columns, **settings})
         for table, roles_of_table in roles.items()
-        for job, said in _iter_jobs(roles_of_table, axes)
+        for job, settings in _iter_jobs(roles_of_table, axes)
         for seed in numbers
     ]
 

@@ -43,6 +43,7 @@ def draw_reproduced(cells: Sequence[Reproduced]) -> "Picture":
 
 
 def _name_panel(cell: Reproduced) -> str:
+    """Return the title of the panel of a cell in the picture."""
     by_t = cell.cell.t is not None
     attribute = f", {cell.cell.figure}" if by_t else ""
     return f"Table {cell.table.number}, {cell.cell.data}{attribute}"
@@ -75,10 +76,12 @@ def _draw_panel(panel: "Axes", title: str, cells: Iterable[Reproduced]) -> None:
 
 
 def _name_line(cell: PublishedCell) -> str:
+    """Return the name of the line of a cell in the picture."""
     return cell.figure if cell.t is None else f"k = {cell.k}"
 
 
 def _get_place(cell: PublishedCell) -> float:
+    """Return the place of a cell on the horizontal axis: its t, or else its k."""
     return float(cell.k) if cell.t is None else cell.t
 
 

@@ -209,7 +209,7 @@ class StudyRecords:
         return self._groups[k]
 
     def joint_score(self, k: int, alpha: float, delta: float) -> float:
-        """Return SI in % of P3M that keeps the covariance, found once."""
+        """Return SI in % of P3M that keeps the covariance; repeated calls are free."""
         key = (k, alpha, delta)
         if key not in self._joint:
             masked = p3m(
@@ -279,7 +279,7 @@ def _score_joint(records: StudyRecords, cell: PublishedCell) -> Figure:
 
 
 def _measure_seconds(records: StudyRecords, cell: PublishedCell) -> Figure:
-    """Return the seconds of P3M of groups by MDAV, after its code is compiled."""
+    """Return how many seconds P3M takes on groups by MDAV, compilation excluded."""
     p3m([[1.0], [2.0], [7.0], [9.0]], [0, 0, 1, 1])
     groups = records.groups(cell.k)
     started = compile_time.now()
@@ -290,7 +290,7 @@ def _measure_seconds(records: StudyRecords, cell: PublishedCell) -> Figure:
 def _compute_close_loss(
     partition: str, records: StudyRecords, cell: PublishedCell
 ) -> Figure:
-    """Return the mean squared difference, as shares of ranges, of t-close groups."""
+    """Return the mean squared loss of t-close groups, with differences per range."""
     y = records.held[cell.figure]
     groups = PARTITIONERS[partition].function(records.X, y, cell.k, cell.t, bins="rank")
     return range_sse(records.X, mean(records.X, groups).values) / records.X.size
@@ -402,7 +402,7 @@ class Reproduced:
 
     @property
     def is_better(self) -> bool | None:
-        """Whether ours is better than print; None if the table compares no methods."""
+        """Whether our figure beats the published one; None if no figure is better."""
         difference = self.difference
         if difference is None or not self.table.better:
             return None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,6 +47,8 @@ from aggopt.job.release_job import has_engine, read_job_of_release, read_stated_
 from aggopt.pipeline.prepare.inputs import load_job
 from aggopt.pipeline.prepare.memory_check import GROUPED, NUMBER
 
+T = TypeVar("T")
+
 NO_ENGINE = Obstacle(
     "A folder is masked by an engine, and none is named.",
     'add --engine local, or set name = "local" under [engine].',
@@ -70,21 +72,8 @@ def check_folder(
     `engine` is the one that --engine names; errors of the job are returned.
     """
     wrong: list[Obstacle] = []
-    job: Job | None = None
-    parts: InputFolder | None = None
-    try:
-        job = (
-            replace_engine_keys(file, name=engine)
-            if engine
-            else read_job_of_release(file)
-        )
-        job = load_job(job, trust)
-    except AggoptError as error:
-        wrong.append(Obstacle.from_error(error))
-    try:
-        parts = InputFolder.of(pattern)
-    except AggoptError as error:
-        wrong.append(Obstacle.from_error(error))
+    job = _read_or_note(lambda: _load_folder_job(file, engine, trust), wrong)
+    parts = _read_or_note(lambda: InputFolder.of(pattern), wrong)
     if job is not None:
         is_engine_named = engine is not None or has_engine(file)
         wrong += [] if is_engine_named and job.engine.name != "memory" else [NO_ENGINE]
@@ -124,6 +113,24 @@ def check_folder(
     every = tuple(dict.fromkeys(wrong))
     code = wrong[0].code if wrong else 0
     return CheckResult(parts.records, columns, every, tuple(notes), needs, code)
+
+
+def _load_folder_job(
+    file: Path, engine: str | None, trust: Iterable[str | Path]
+) -> Job:
+    """Return the job in a file, with the engine that --engine names."""
+    if engine:
+        return load_job(replace_engine_keys(file, name=engine), trust)
+    return load_job(read_job_of_release(file), trust)
+
+
+def _read_or_note(read: Callable[[], T], wrong: list[Obstacle]) -> T | None:
+    """Return what `read` returns; add its error to the obstacles and return None."""
+    try:
+        return read()
+    except AggoptError as error:
+        wrong.append(Obstacle.from_error(error))
+        return None
 
 
 def _count_levels(

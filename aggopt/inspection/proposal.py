@@ -153,25 +153,25 @@ def _apply_declared_role(proposal: Proposal, declared: DeclaredRoles) -> Proposa
     A column without one is published unchanged, unless it may number or name records.
     """
     look = proposal.look
-    own = declared.columns.get(look.name)
+    role_of_column = declared.columns.get(look.name)
     if look.type in (NOTHING, OTHER):
         return proposal
-    if own is None:
+    if role_of_column is None:
         other = declared.find_column(proposal.role) if proposal.role in SINGLE else None
         if other is not None:
             return Proposal(look, "drop", f"the {proposal.role} is {other!r}")
         if proposal.role != "quasi-identifier":
             return proposal
         return Proposal(look, "other", declared.others)
-    if own.role != "quasi-identifier":
-        return Proposal(look, own.role, own.reason)
+    if role_of_column.role != "quasi-identifier":
+        return Proposal(look, role_of_column.role, role_of_column.reason)
     if proposal.role != "quasi-identifier":
         proposal = _propose_masking(look, Words.from_name(look.name, look.label))
-    return replace(proposal, reason=f"{own.reason}; {proposal.reason}")
+    return replace(proposal, reason=f"{role_of_column.reason}; {proposal.reason}")
 
 
 def _add_doubts(proposal: Proposal) -> Proposal:
-    """Return a proposal whose reason notes names that look alike, and stray numbers."""
+    """Return a proposal that warns of names that look alike and stray numbers."""
     look = proposal.look
     stray = look.numbers.stray if look.numbers else 0
     reason = proposal.reason
@@ -190,7 +190,7 @@ def _add_doubts(proposal: Proposal) -> Proposal:
 
 
 def _doubt_weights(proposed: Sequence[Proposal]) -> list[Proposal]:
-    """Return proposals with a question on each weight, if names are of several."""
+    """Return proposals with a question on each weight, if there are several."""
     weights = [
         proposal.role == "weight" or _is_called_sampling_weight(proposal)
         for proposal in proposed

@@ -111,8 +111,8 @@ class Job(Sections):
     @property
     def key_columns(self) -> tuple[str, ...]:
         """The quasi-identifiers that tables of keys name."""
-        named = {name for table in self.privacy.keys or () for name in table}
-        return tuple(name for name in self.roles.quasi_identifier if name in named)
+        key_names = {name for table in self.privacy.keys or () for name in table}
+        return tuple(name for name in self.roles.quasi_identifier if name in key_names)
 
     @property
     def influential(self) -> tuple[str, ...]:

@@ -55,8 +55,8 @@ def require_key_tables(job: JobSections) -> None:
 
 def _iter_unsupported(job: JobSections) -> Iterator[tuple[str, str]]:
     """Yield each setting that suppression does not support, and what to write."""
-    named = {name for table in job.privacy.keys or () for name in table}
-    rest = [name for name in job.roles.quasi_identifier if name not in named]
+    key_names = {name for table in job.privacy.keys or () for name in table}
+    rest = [name for name in job.roles.quasi_identifier if name not in key_names]
     if job.missing.policy != "patterns":
         yield (
             f'[missing] policy = "{job.missing.policy}"',
@@ -84,7 +84,7 @@ def _iter_unsupported(job: JobSections) -> Iterator[tuple[str, str]]:
             "leave it out: keys publish their own categories.",
         )
     for name, section in job.attributes.items():
-        if name in named and (section.rare or section.publish != "leaf"):
+        if name in key_names and (section.rare or section.publish != "leaf"):
             yield (
                 f"[attributes.{name}] rare or publish",
                 "leave both out: values of keys are published or suppressed.",

@@ -146,11 +146,11 @@ class OwnRequiring(UserMethodSection):
     def model(self) -> OwnPrivacyModel:
         """The privacy model with its settings; raises as `load_contents`."""
         loaded = self.load_contents()
-        own: OwnPrivacyModel = loaded._own  # type: ignore[assignment]
-        return own.asking(loaded.arguments, loaded.attributes)
+        model_of_user: OwnPrivacyModel = loaded._own  # type: ignore[assignment]
+        return model_of_user.asking(loaded.arguments, loaded.attributes)
 
 
-def list_sections(own: Any) -> list[Any]:
+def list_sections(entries: Any) -> list[Any]:
     """Return the sections that `own` lists; one name or section becomes a list.
 
     Raises
@@ -160,7 +160,7 @@ def list_sections(own: Any) -> list[Any]:
     """
     return [
         _make_section(entry)
-        for entry in (own if isinstance(own, list | tuple) else [own])
+        for entry in (entries if isinstance(entries, list | tuple) else [entries])
     ]
 
 
@@ -220,7 +220,7 @@ class Privacy(_PrivacyKeys, PluginSection):  # type: ignore[misc,valid-type]
     @model_validator(mode="before")
     @classmethod
     def _raise_k(cls, section: Any) -> Any:
-        """Return the section with a k whose groups have at most the limit `risk`."""
+        """Return the section with the least k whose groups keep the limit `risk`."""
         if not isinstance(section, Mapping) or not _limits_risk(section):
             return section
         k = section.get("k", 2)

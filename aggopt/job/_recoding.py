@@ -99,7 +99,7 @@ class Recoding(Section):
 
     @property
     def needs_whole_numbers(self) -> bool:
-        """Whether a number between two whole ones has no cell."""
+        """Whether only whole numbers have a cell."""
         if self.cell_cuts is None:
             return self.cells is not None and self.round is None
         return all(isinstance(cut, int) for cut in self.cell_cuts)
@@ -115,7 +115,7 @@ class Recoding(Section):
         cuts = self.cell_cuts
         if cuts is not None:
             inner = (
-                _label_cell(low, high, whole=self.needs_whole_numbers)
+                _label_cell(low, high, is_whole=self.needs_whole_numbers)
                 for low, high in pairwise(cuts)
             )
             return (f"below {cuts[0]}", *inner, f"{cuts[-1]} and more")
@@ -127,7 +127,7 @@ class Recoding(Section):
 
     @property
     def label_groups(self) -> dict[str, str]:
-        """The group of each label that `groups` names."""
+        """The group of each label in `groups`."""
         groups = self.groups or {}
         return {str(label): group for group in groups for label in groups[group]}
 
@@ -237,8 +237,8 @@ class Recoding(Section):
     def _require_numbers(self, kind: str | None, order: Any) -> None:
         """Refuse bounds and steps of an attribute that does not stay numeric."""
         if kind == "ordinal" and not order:
-            whole = [self.bottom, self.top, self.step]
-            if not all(isinstance(number, int) for number in whole):
+            numbers = [self.bottom, self.top, self.step]
+            if not all(isinstance(number, int) for number in numbers):
                 raise JobError(
                     f'{self.number_keys[0]} with kind = "ordinal" makes levels of '
                     "whole numbers, from bottom to top, and one of these is not whole "
@@ -259,15 +259,15 @@ class Recoding(Section):
             )
 
 
-def _label_cell(low: float, high: float, *, whole: bool) -> str:
+def _label_cell(low: float, high: float, *, is_whole: bool) -> str:
     """Return the label of the cell between two cuts.
 
-    >>> _label_cell(18, 25, whole=True), _label_cell(18, 19, whole=True)
+    >>> _label_cell(18, 25, is_whole=True), _label_cell(18, 19, is_whole=True)
     ('18 to 24', '18')
-    >>> _label_cell(0.5, 1, whole=False)
+    >>> _label_cell(0.5, 1, is_whole=False)
     '0.5 to below 1'
     """
-    if not whole:
+    if not is_whole:
         return f"{low} to below {high}"
     return f"{low}" if high - low == 1 else f"{low} to {high - 1}"
 

@@ -137,12 +137,12 @@ class AttributeSection(Recoding):
 
     @property
     def read_kind(self) -> str | None:
-        """The kind of its column before it is recoded; None if the type shows it."""
+        """The kind of the column before it is recoded; None if its type shows it."""
         return "numeric" if self.recodes_numbers else self.type.kind
 
     @property
     def recoded(self) -> "AttributeSection":
-        """The section of its recoded values: that of a release."""
+        """The section of the recoded attribute, as a release has it."""
         if not self.is_recoded:
             return self
         after = {"kind": self.type.kind, "order": self.order or self.cells}
@@ -172,7 +172,7 @@ class AttributeSection(Recoding):
             )
 
     def _require_statement(self) -> None:
-        """Refuse keys that have no effect beside what is published."""
+        """Refuse keys that have no effect with the statement that is published."""
         if self.publish == "interval" and self.cuts is None:
             raise JobError(
                 'publish = "interval" is given without cuts.',

@@ -132,8 +132,10 @@ class OwnGrouping(UserMethodSection, Grouping):
 if TYPE_CHECKING:
     Partition: TypeAlias = Grouping
 else:
-    own = [method.settings for method in PARTITIONERS.values()]
-    Partition = SerializeAsAny[make_section_union([Recommended, EarlierGroups, *own])]
+    partitioner_sections = [method.settings for method in PARTITIONERS.values()]
+    Partition = SerializeAsAny[
+        make_section_union([Recommended, EarlierGroups, *partitioner_sections])
+    ]
 
 
 class OwnAggregating(UserMethodSection, Aggregating):

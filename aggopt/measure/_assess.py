@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from aggopt.core.frame import to_frame
 from aggopt.core.html import render_html_lines
+from aggopt.core.plural import format_percent
 from aggopt.core.text_formats import format_json
 from aggopt.core.types import WishValues
 from aggopt.core.validation import check_matrix
@@ -161,9 +162,7 @@ class Assessment:
         for measure in MEASURES.values():
             if measure.heading is not None:
                 sections[measure.heading] += self._rows(measure)
-        of_others = [
-            (name, _format_percent(share), says) for name, share, says in risks
-        ]
+        of_others = [(name, format_percent(share), says) for name, share, says in risks]
         sections[Heading.RISK] += of_others
         lines = [
             f"Records: {self.n}. Attributes: {self.d}, {self.varying} of them vary."
@@ -183,10 +182,10 @@ class Assessment:
         """Yield name, value and meaning of a measure, and of its parts below it."""
         figure = self[measure.name]
         says = measure.says or (lambda _: measure.when)
-        shown = _format_percent(figure) if measure.percent else _format_plain(figure)
+        shown = format_percent(figure) if measure.percent else _format_plain(figure)
         yield measure.label or measure.name, shown, says(self)
         for name, part in measure.parts(self) if measure.parts else ():
-            yield f"  {name}", _format_percent(part), ""
+            yield f"  {name}", format_percent(part), ""
 
 
 def _format_plain(value: float | None) -> str:
@@ -194,10 +193,6 @@ def _format_plain(value: float | None) -> str:
     if value is None:
         return "none"
     return str(value) if isinstance(value, int) else f"{value:.6g}"
-
-
-def _format_percent(share: float | None) -> str:
-    return "none" if share is None else f"{100 * share:.2f} %"
 
 
 def assess(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.types import F64, Bool, Labels
+from aggopt.core.validation import is_whole_number
 from aggopt.errors import JobError
 from aggopt.measure._pair import Attacker, LinkedGroups, Pair
 from aggopt.measure.registry import Heading, Measure
@@ -70,7 +71,7 @@ def dld(
     >>> dld([[0.0], [1.0], [9.0]], [[1.0], [0.0], [9.0]], nearest=2)
     1.0
     """
-    if isinstance(nearest, bool) or not isinstance(nearest, int) or nearest < 1:
+    if not is_whole_number(nearest) or nearest < 1:
         raise JobError(
             f"nearest = {nearest!r} is not a whole number of at least 1.",
             fix="pass 1, or 2 to also count the second nearest record.",

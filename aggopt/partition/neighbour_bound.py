@@ -249,7 +249,7 @@ class ProvenLoss(NamedTuple):
     limit: str | None = None
 
     def require_uninterrupted(self) -> float:
-        """Return the bound; raise Ctrl-C that ended the search for it."""
+        """Return the bound; raise KeyboardInterrupt if Ctrl-C ended its search."""
         if self.interrupted:
             raise KeyboardInterrupt
         return self.bound
@@ -266,7 +266,7 @@ def prove_loss(
     loss: float = inf,
     progress: Progress = ignore_progress,
 ) -> ProvenLoss:
-    """Return the bound for records (n, d) that are already scaled for distances.
+    """Return a lower bound on the loss of groups of k of scaled records (n, d).
 
     `seconds` is the budget of the pair program, "quick" when omitted; with 0, the bound
     is the neighbour bound.  All groups satisfy the `requirements`, and so have a least
@@ -275,7 +275,7 @@ def prove_loss(
     n = len(records)
     weighing = Weighing.read(weights, n)
     seconds = read_budget("quick", n, k) if seconds is None else seconds
-    k = max([k, *(each.find_least_size(k) for each in requirements)])
+    k = max([k, *(requirement.find_least_size(k) for requirement in requirements)])
     if k == 1:
         return ProvenLoss(0.0)
     unit_records, exponent = scale_to_unit(zero_constants(records))
@@ -306,7 +306,7 @@ def prove_loss(
 
 
 def warn_of_limit(proven: ProvenLoss) -> None:
-    """Warn that a bound is low for want of budget or memory, if it is."""
+    """Warn if a bound is low because budget or memory was short."""
     if proven.limit is not None:
         warnings.warn(
             f"The bound is lower than it could be: {proven.limit}.",
@@ -330,7 +330,7 @@ def prove_promised_loss(
     left: float = inf,
     progress: Progress = ignore_progress,
 ) -> ProvenLoss:
-    """Return what groups of k that satisfy all requirements lose at least.
+    """Return a lower bound on the loss of groups of k that satisfy all requirements.
 
     With strata (n,), 0..s-1, each group is within one.  The records (n, d) are scaled
     for distances, and the weights to mean 1.  The bound is the larger one of two: that
@@ -361,12 +361,12 @@ def prove_promised_loss(
             weights=None if weights is None else weights[members],
         )
         free = min(FREE * budget, read_budget("quick", len(members), k))
-        known = part(seconds=free if rows else budget)
-        if rows and not known.interrupted:
-            selected = [each.select(members) for each in rows]
+        best = part(seconds=free if rows else budget)
+        if rows and not best.interrupted:
+            selected = [requirement.select(members) for requirement in rows]
             promised = part(seconds=budget - free, requirements=selected)
-            known = promised._replace(bound=max(known.bound, promised.bound))
-        parts.append(known)
+            best = promised._replace(bound=max(best.bound, promised.bound))
+        parts.append(best)
     bound = sum(part.bound for part in parts)
     interrupted = any(part.interrupted for part in parts)
     if weights is None and not interrupted and bound < loss:

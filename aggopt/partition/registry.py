@@ -251,7 +251,7 @@ PARTITIONERS = Registry(
 
 
 def require_bound_used(section: Grouping, missing: str) -> None:
-    """Raise a JobError if a budget for a bound is set that nothing uses.
+    """Refuse a budget for the bound if the method or the missing values leave no use.
 
     `missing` is the policy on missing values.
     """

@@ -209,6 +209,7 @@ class WriteRecipe:
         self._require_equal(digest, self.ddi, "DDI codebook")
 
     def _require_equal(self, digest: str, expected: str | None, what: str) -> None:
+        """Refuse a file whose hash is not the expected one."""
         if digest != expected:
             raise RepeatError(
                 f"The {what} came out different from the one that the manifest "

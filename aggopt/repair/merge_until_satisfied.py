@@ -170,7 +170,7 @@ def _choose_partners(
 
 
 def find_nearest_groups(centroids: F64, groups: I64) -> dict[int, I64]:
-    """Return, for each of some groups, its nearest groups in order."""
+    """Return the nearest groups of each of some groups, in order of distance."""
     from scipy.spatial import cKDTree
 
     wanted = min(NEAR + 1, len(centroids))
@@ -182,7 +182,7 @@ def find_nearest_groups(centroids: F64, groups: I64) -> dict[int, I64]:
 def measure_shortfalls(
     labels: Labels, near: dict[int, I64], requirements: Sequence[Requirement]
 ) -> dict[int, F64]:
-    """Return how far a union of each group with each near one misses requirements."""
+    """Return how far the union of each group with each near one fails requirements."""
     records, starts = sort_by_group(labels)
 
     def get_members(group: int) -> I64:

@@ -63,7 +63,7 @@ def list_merges(
 def _choose_round(
     centroids: F64, masses: F64, labels: Labels, requirements: Sequence[Requirement]
 ) -> list[Merge]:
-    """Return the cheapest allowed merges of different groups, for one round."""
+    """Return the cheapest allowed merges of one round, each group in one at most."""
     m = len(centroids)
     if m == 1:
         return []
@@ -74,12 +74,12 @@ def _choose_round(
     if requirements:
         short = measure_shortfalls(labels, near, requirements)
         costs[np.concatenate([short[group] for group in range(m)]) > 0] = np.inf
-    most = max(1, int(SHARE * m))
+    max_merges = max(1, int(SHARE * m))
     taken: set[int] = set()
     merges: list[Merge] = []
     for place in np.argsort(costs, kind="stable"):
         a, b = sorted((int(first[place]), int(second[place])))
-        if not np.isfinite(costs[place]) or len(merges) == most:
+        if not np.isfinite(costs[place]) or len(merges) == max_merges:
             break
         if not taken & {a, b}:
             taken |= {a, b}

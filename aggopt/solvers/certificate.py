@@ -300,9 +300,9 @@ def _find_worst_status(endings: set[Status]) -> Status:
 def _combine_claims(certificates: Sequence[Certificate]) -> Claim | None:
     """Return the claim of the user's code for all parts together, if it has one."""
     claims = [c.claimed for c in certificates if c.claimed]
-    known = [c.claimed.bound if c.claimed else c.bound for c in certificates]
-    bounds = [bound for bound in known if bound is not None]
-    if not claims or len(bounds) < len(known):
+    bounds_of_parts = [c.claimed.bound if c.claimed else c.bound for c in certificates]
+    bounds = [bound for bound in bounds_of_parts if bound is not None]
+    if not claims or len(bounds) < len(bounds_of_parts):
         return None
     return Claim(sum(bounds), _list_once(claim.by for claim in claims))
 

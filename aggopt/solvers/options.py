@@ -87,7 +87,7 @@ def make_native_options(
 
 
 def require_only_time_limit(solver: Solver, native: Mapping[str, Any]) -> None:
-    """Refuse options of a method of this package that takes a limit of time alone."""
+    """Refuse options other than time_limit, for a solver of this package."""
     if unknown := sorted(set(native) - {"time_limit"}):
         raise JobError(
             f"{solver.name} has no option {unknown[0]!r}.",

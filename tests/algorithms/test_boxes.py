@@ -56,7 +56,7 @@ def test_a_list_that_would_be_too_long_ends_at_a_lower_cap():
     X = np.random.default_rng(0).normal(size=(40, 2))
     table = generalise_numbers(X)
     combinations = table.combine()
-    short = list_boxes(table, combinations, 3, most=2000)
+    short = list_boxes(table, combinations, 3, max_members=2000)
     assert len(short.members) <= 2000
     assert short.cap < 2
     again = list_boxes(table, combinations, 3, cap=short.cap)

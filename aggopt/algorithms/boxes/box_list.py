@@ -96,7 +96,7 @@ def list_boxes(
     *,
     l: int = 1,  # noqa: E741
     cap: float = inf,
-    most: int = MOST_MEMBERS,
+    max_members: int = MOST_MEMBERS,
 ) -> BoxList:
     """Return all boxes of k records that lose less than a cap; it falls until they fit.
 
@@ -122,11 +122,11 @@ def list_boxes(
     losses = pack_losses(tuple(attributes[j] for j in order), statements=True)
     positions = np.ascontiguousarray(combinations.positions[:, order])
     total = sum(a.weight for a in attributes)
-    require_memory(6 * most, f"a list of boxes with {most} members")
+    require_memory(6 * max_members, f"a list of boxes with {max_members} members")
     levels = _make_levels(*positions.shape)
     counts = combinations.counts
-    seen = np.full(int(combinations.kinds.max()) + 1, -1)
-    kinds = BoxKinds(combinations.kinds, l, seen)
+    stamps = np.full(int(combinations.kinds.max()) + 1, -1)
+    kinds = BoxKinds(combinations.kinds, l, stamps)
     empty = BoxArrays(
         np.zeros(0, np.int64),
         np.zeros(0, np.int32),
@@ -135,7 +135,7 @@ def list_boxes(
     )
     limit = cap
     while not kernels.write_box_list(
-        losses, positions, counts, k, kinds, limit, most, levels, empty
+        losses, positions, counts, k, kinds, limit, max_members, levels, empty
     ):
         limit = SHRINK * min(limit, total)
     boxes, members = empty.counts[BOXES], empty.counts[MEMBERS]
@@ -146,7 +146,7 @@ def list_boxes(
         np.zeros(3, np.int64),
     )
     kernels.write_box_list(
-        losses, positions, counts, k, kinds, limit, most, levels, full
+        losses, positions, counts, k, kinds, limit, max_members, levels, full
     )
     return BoxList(full.starts, full.members, full.losses, limit)
 

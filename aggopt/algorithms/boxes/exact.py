@@ -54,17 +54,23 @@ def solve_places(
         The prices leave too many places.
     """
     proven = max(0.0, fsum(data.count * prices))
-    kept = find_possible_pairs(data, prices, loss - proven + SAFE * max(1.0, loss))
-    if len(np.unique(data.combination[kept])) < len(data.count):
+    is_possible = find_possible_pairs(
+        data, prices, loss - proven + SAFE * max(1.0, loss)
+    )
+    if len(np.unique(data.combination[is_possible])) < len(data.count):
         return Answer(None, Status.OPTIMAL, loss, solver.name, 0.0)
-    if kept.sum() > MOST_PLACES:
+    if is_possible.sum() > MOST_PLACES:
         raise InfeasibleInputError(
-            f"The program has {int(kept.sum())} places of combinations in boxes, and "
-            f"solvers take up to {MOST_PLACES}.",
+            f"The program has {int(is_possible.sum())} places of combinations in "
+            f"boxes, and solvers take up to {MOST_PLACES}.",
             fix="leave the solver out: the bound by prices is proven, too.",
         )
     answer = run_solver(
-        model.MODEL, select_pairs(data, kept), solver, None, time_limit=time_limit
+        model.MODEL,
+        select_pairs(data, is_possible),
+        solver,
+        None,
+        time_limit=time_limit,
     )
     bound = proven if answer.bound is None else max(proven, min(answer.bound, loss))
     bound = model.round_whole_bound(data, bound)
@@ -72,10 +78,10 @@ def solve_places(
         bound = loss
     numbers = None
     if answer.reading is not None:
-        whole = np.rint(answer.reading)
-        if np.abs(whole - answer.reading).max(initial=0.0) < WHOLE:
+        rounded = np.rint(answer.reading)
+        if np.abs(rounded - answer.reading).max(initial=0.0) < WHOLE:
             numbers = np.zeros(len(data.box))
-            numbers[kept] = whole
+            numbers[is_possible] = rounded
             numbers = _require_better(data, numbers, loss)
     return replace(answer, reading=numbers, bound=bound)
 
@@ -88,29 +94,29 @@ def _require_better(data: model.Data, numbers: F64, loss: float) -> F64 | None:
 
 
 def find_possible_pairs(data: model.Data, prices: F64, gap: float) -> np.ndarray:
-    """Return which pairs (p,) occur in releases within `gap` of the prices' bound."""
-    kept = np.zeros(len(data.box), np.bool_)
+    """Return which pairs (p,) occur in some release that loses at most `gap` more."""
+    is_possible = np.zeros(len(data.box), np.bool_)
     for b in range(len(data.loss)):
         taken, excess = model.choose_dearest_copies(data, prices, b)
         if excess == -inf or -excess > gap:
             continue
         members = data.get_members(b)
-        own = prices[members] - data.weights[members] * data.loss[b]
-        least = own[taken > 0].min()
+        gains = prices[members] - data.weights[members] * data.loss[b]
+        lowest = gains[taken > 0].min()
         pairs = slice(data.first[b], data.first[b + 1])
-        kept[pairs] = -excess + np.maximum(0.0, least - own) <= gap
-        if data.count[members[kept[pairs]]].sum() < data.k:
-            kept[pairs] = False
-    return kept
+        is_possible[pairs] = -excess + np.maximum(0.0, lowest - gains) <= gap
+        if data.count[members[is_possible[pairs]]].sum() < data.k:
+            is_possible[pairs] = False
+    return is_possible
 
 
-def select_pairs(data: model.Data, kept: np.ndarray) -> model.Data:
-    """Return the data with some pairs alone, which contain every combination."""
-    boxes, box = np.unique(data.box[kept], return_inverse=True)
+def select_pairs(data: model.Data, is_selected: np.ndarray) -> model.Data:
+    """Return the data with the selected pairs alone; these have every combination."""
+    boxes, box = np.unique(data.box[is_selected], return_inverse=True)
     return replace(
         data,
         box=box,
-        combination=data.combination[kept],
+        combination=data.combination[is_selected],
         loss=data.loss[boxes],
         shares="whole",
     )

@@ -31,7 +31,7 @@ def write_box_list(
     k: int,
     kinds: BoxKinds,
     cap: float,
-    most: int,
+    max_members: int,
     levels: BoxLevels,
     boxes: BoxArrays,
 ) -> bool:
@@ -39,7 +39,7 @@ def write_box_list(
 
     Boxes restrict one attribute after the other.  Each is the statement about its own
     members in all attributes, so that no box occurs twice.  Returns False if they have
-    more than `most` members together, or are as slow to find.
+    more than `max_members` members together, or are as slow to find.
     """
     d = positions.shape[1]
     boxes.counts[:] = 0
@@ -56,14 +56,14 @@ def write_box_list(
         begin = levels.run_start[a, levels.left[a]]
         end = levels.run_start[a, levels.right[a] + 1]
         boxes.counts[WORK] += end - begin
-        if boxes.counts[WORK] > EFFORT * most:
+        if boxes.counts[WORK] > EFFORT * max_members:
             return False
         if not _is_closed(losses, positions, levels, a, begin, end):
             continue
         if kinds.l > 1 and not _has_kinds(kinds, levels.order[a, begin:end]):
             continue
         if a == d - 1:
-            if not _add_box(levels, boxes, begin, end, most):
+            if not _add_box(levels, boxes, begin, end, max_members):
                 return False
             continue
         for t in range(begin, end):
@@ -92,14 +92,14 @@ def _has_kinds(kinds: BoxKinds, members: I32) -> bool:
 
 @inner
 def _add_box(
-    levels: BoxLevels, boxes: BoxArrays, begin: int, end: int, most: int
+    levels: BoxLevels, boxes: BoxArrays, begin: int, end: int, max_members: int
 ) -> bool:
     """Add the box of a range of members of the last level; return whether it fits."""
     a = levels.order.shape[0] - 1
     b, p = boxes.counts[BOXES], boxes.counts[MEMBERS]
     boxes.counts[BOXES] = b + 1
     boxes.counts[MEMBERS] = p + end - begin
-    if boxes.counts[MEMBERS] > most:
+    if boxes.counts[MEMBERS] > max_members:
         return False
     if len(boxes.losses) > 0:
         boxes.losses[b] = levels.loss[a + 1]
@@ -180,21 +180,21 @@ def _find_next_box(
         while right < levels.runs[a]:
             q = levels.run_position[a, right]
             loss = levels.loss[a] + measure_loss(losses, a, p, q)
-            least = find_least(losses, a, p, q)
-            if loss >= cap or (left > 0 and levels.run_position[a, left - 1] >= least):
+            lowest = find_least(losses, a, p, q)
+            if loss >= cap or (left > 0 and levels.run_position[a, left - 1] >= lowest):
                 break
-            greatest = find_greatest(losses, a, p, q)
+            highest = find_greatest(losses, a, p, q)
             while (
                 right + 1 < levels.runs[a]
-                and levels.run_position[a, right + 1] <= greatest
+                and levels.run_position[a, right + 1] <= highest
             ):
                 right += 1
             if levels.mass[a, right + 1] - levels.mass[a, left] >= k:
                 levels.left[a] = left
                 levels.right[a] = right
                 levels.loss[a + 1] = loss
-                levels.least[a] = least
-                levels.greatest[a] = greatest
+                levels.least[a] = lowest
+                levels.greatest[a] = highest
                 return True
             right += 1
         left += 1

@@ -32,9 +32,9 @@ def find_greatest(losses: LossTables, a: int, p: int, q: int) -> int:
 
 
 @unrefcounted_inlined
-def measure_hull(losses: LossTables, least: I64, greatest: I64) -> float:
+def measure_hull(losses: LossTables, lowest: I64, highest: I64) -> float:
     """Return the loss of each record of a group between these positions."""
     total = 0.0
-    for a in range(len(least)):
-        total += measure_loss(losses, a, least[a], greatest[a])
+    for a in range(len(lowest)):
+        total += measure_loss(losses, a, lowest[a], highest[a])
     return total

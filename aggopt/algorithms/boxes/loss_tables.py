@@ -25,9 +25,9 @@ def pack_losses(
         kinds.append(TREE)
         entries.append(np.ravel(a.table) * a.weight)  # type: ignore[arg-type]
         none = NO_STATEMENTS, NO_STATEMENTS
-        least, greatest = _find_statements(a) if statements else none
-        low.append(least)
-        high.append(greatest)
+        lowest, highest = _find_statements(a) if statements else none
+        low.append(lowest)
+        high.append(highest)
     sizes = [len(part) for part in entries]
     return LossTables(
         np.array(kinds, np.int64),

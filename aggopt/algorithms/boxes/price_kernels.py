@@ -150,10 +150,10 @@ def _add_largest(
         mass += left
         while True:
             last = state.largest[entries - 1]
-            least = state.counts[last] - state.copies[last]
-            if mass - least < needed:
+            copies_of_last = state.counts[last] - state.copies[last]
+            if mass - copies_of_last < needed:
                 break
-            mass -= least
+            mass -= copies_of_last
             entries -= 1
     if mass < needed:
         return -np.inf, chosen

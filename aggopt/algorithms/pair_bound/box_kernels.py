@@ -102,7 +102,7 @@ def _reduce_nodes(
 
 
 def find_tops(boxes: Boxes, values: Floats) -> Floats:
-    """Return the greatest value (n,) of a record in each node."""
+    """Return the greatest of the records' values (n,) in each node."""
     return _reduce_nodes(np.maximum, values, boxes.begin, boxes.end)
 
 
@@ -164,7 +164,7 @@ class Waiting(NamedTuple):
 
 
 def make_waiting() -> Waiting:
-    """Return room for a search in one thread."""
+    """Return empty arrays for the waiting nodes of a search in one thread."""
     return Waiting(np.empty(DEEP, np.int64), np.empty(DEEP), np.empty(LEAF))
 
 

@@ -164,10 +164,10 @@ def add_unlisted(
         distance = measure(records, i, j)
         cost = distance * unit * (masses[i] * masses[j])
         degrees = masses[j] * y[i] + masses[i] * y[j]
-        most = charges.most[i] + charges.most[j]
-        spare = cost - degrees - MARGIN * (cost + degrees + most)
+        cut_total = charges.most[i] + charges.most[j]
+        spare = cost - degrees - MARGIN * (cost + degrees + cut_total)
         taken, size, terms = _charge(
-            records, masses, cuts, charges, i, j, distance, most, spare
+            records, masses, cuts, charges, i, j, distance, cut_total, spare
         )
         if terms == 0:
             continue
@@ -187,15 +187,15 @@ def _charge(
     i: int,
     j: int,
     distance: float,
-    most: float,
+    cut_total: float,
     spare: float,
 ) -> tuple[float, float, int]:
     """Return what cuts take off a pair that is no cut's own, its size, and terms.
 
-    No terms if they take less than `spare`.  They take `most` or less.
+    No terms if they take less than `spare`.  They take `cut_total` or less.
     """
     taken = charges.counts[i] + charges.counts[j]
-    given = 0.0
+    shared = 0.0
     terms = 4
     for which in range(2):
         end = i if which == 0 else j
@@ -207,8 +207,8 @@ def _charge(
                 taken += charges.common[c]
                 terms += 1
             else:
-                most -= charges.common[c]
-                if most < spare:
+                cut_total -= charges.common[c]
+                if cut_total < spare:
                     return 0.0, 0.0, 0
         for e in range(charges.set_start[end], charges.set_start[end + 1]):
             u = charges.sets[e]
@@ -219,16 +219,16 @@ def _charge(
                 taken += masses[end] * charges.sizes[u]
                 terms += 1
             else:
-                most -= masses[end] * charges.sizes[u]
+                cut_total -= masses[end] * charges.sizes[u]
         for e in range(charges.row_start[end], charges.row_start[end + 1]):
             f = charges.rows[e]
             part = charges.promises[f] * find_level(cuts, f, record)
             if part > 0.0:
                 taken += part
             else:
-                given += part
+                shared += part
             terms += 1
-    return taken + given, taken - given, terms
+    return taken + shared, taken - shared, terms
 
 
 def compute_total(sums: Sums, terms: int) -> float:

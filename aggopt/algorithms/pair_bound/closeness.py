@@ -37,7 +37,7 @@ class PairCloseness(PairRequirement):
     @property
     @abstractmethod
     def set_weights(self) -> Floats:
-        """Weight v_A of each set, (a,)."""
+        """Weight v_A of each set of classes in the distance, (a,)."""
 
     @abstractmethod
     def sum_sets(self, values: Floats) -> Floats:
@@ -49,7 +49,7 @@ class PairCloseness(PairRequirement):
 
     @cached_property
     def set_shares(self) -> Floats:
-        """Share of the table in each set, (a,)."""
+        """Share of the records of the table in each set of classes, (a,)."""
         return np.asarray(self.sum_sets(self.shares[None])[0])
 
     def find_least_size(self, k: int) -> int:
@@ -58,11 +58,11 @@ class PairCloseness(PairRequirement):
         A group of s records has shares that are multiples of 1 / s.
         """
         F = self.set_shares
-        most = min(len(self.classes), k + TRIED)
-        for s in range(k, most):
+        max_size = min(len(self.classes), k + TRIED)
+        for s in range(k, max_size):
             if self.set_weights @ np.abs(np.round(F * s) / s - F) <= self.t + SLACK:
                 return s
-        return most
+        return max_size
 
     @cached_property
     def least_sizes(self) -> Floats:
@@ -73,10 +73,10 @@ class PairCloseness(PairRequirement):
         """
         F = self.set_shares
         v = self.set_weights
-        most = min(len(self.classes), TRIED)
-        sizes = np.full(self.count, most)
-        for s in range(1, most):
-            is_open = sizes == most
+        max_size = min(len(self.classes), TRIED)
+        sizes = np.full(self.count, max_size)
+        for s in range(1, max_size):
+            is_open = sizes == max_size
             if not is_open.any():
                 break
             counts = np.round(F * s)
@@ -87,13 +87,13 @@ class PairCloseness(PairRequirement):
         return sizes[self.classes].astype(np.float64)
 
     def limit_shares(self, masses: Floats, k: int, *, is_weighted: bool) -> Floats:
-        """Return the greatest x_i (n,): k over the least size of a group with i."""
+        """Return upper bounds on x_i (n,): k over the least size of a group with i."""
         if is_weighted:
             return np.full(len(masses), np.inf)
         return np.asarray(k / self.least_sizes)
 
     def separate(self, together: Floats, x: Floats, k: int) -> PromisedRows:
-        """Return the row of the steepest f of each record that is too far."""
+        """Return the violated row of each record whose group is not t-close."""
         totals = together.sum(axis=1, keepdims=True)
         gaps = self.sum_sets(together / np.where(totals > 0, totals, 1.0))
         gaps -= self.set_shares
@@ -101,9 +101,9 @@ class PairCloseness(PairRequirement):
         apex = np.flatnonzero(far & (totals[:, 0] > 0))
         levels = self.spread_sets(-np.sign(gaps[apex]) * self.set_weights)  # -f
         levels -= (levels @ self.shares)[:, None]
-        own = levels[np.arange(len(apex)), self.classes[apex]]
+        apex_levels = levels[np.arange(len(apex)), self.classes[apex]]
         sides = np.full(len(apex), -k * (self.t + SLACK))
-        return PromisedRows(apex, own, sides, levels)
+        return PromisedRows(apex, apex_levels, sides, levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +126,11 @@ class OrderedCloseness(PairCloseness):
         return np.full(self.count - 1, 1.0 / max(self.count - 1, 1))
 
     def sum_sets(self, values: Floats) -> Floats:
-        """Return the sums up to each value but the last."""
+        """Return, for each class but the last, the sum of the values up to it."""
         return np.asarray(np.cumsum(values, axis=1)[:, :-1])
 
     def spread_sets(self, values: Floats) -> Floats:
-        """Return the sums from each value on."""
+        """Return, for each class, the sum of the values from it on."""
         out = np.zeros((len(values), self.count))
         out[:, :-1] = np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
         return out
@@ -140,16 +140,16 @@ class OrderedCloseness(PairCloseness):
         rank = np.argsort(np.argsort(self.classes, kind="stable"))
         return rank * max(k, STRATA) // len(rank)
 
-    def limit_classes(self, most: int) -> PairRequirement:
+    def limit_classes(self, max_count: int) -> PairRequirement:
         """Return the requirement on blocks of values, each moved to its middle.
 
         No value moves by more than half of the widest block, and the table moves alike:
         so the distance of a group rises by at most that width.
         """
-        if self.count <= most:
+        if self.count <= max_count:
             return self
         place = np.concatenate([[0.0], np.cumsum(self.set_weights)])
-        block = np.arange(self.count) * most // self.count
+        block = np.arange(self.count) * max_count // self.count
         first = np.flatnonzero(np.diff(block, prepend=-1))
         last = np.append(first[1:], self.count) - 1
         middle = (place[first] + place[last]) / 2

@@ -95,11 +95,11 @@ class CutPool:
         """Drop cuts with multiplier 0; only caps and triangles if `is_fixed`."""
         cuts = self.cuts
         p, t = (np.flatnonzero(v > IDLE) for v in (self.caps, self.triangles))
-        least = -1.0 if is_fixed else IDLE
-        c, u = (np.flatnonzero(v > least) for v in (self.common, self.sizes))
+        threshold = -1.0 if is_fixed else IDLE
+        c, u = (np.flatnonzero(v > threshold) for v in (self.common, self.sizes))
         end_start, ends = _take_lists(cuts.end_start, c)
         set_start, members = _take_lists(cuts.set_start, u)
-        f = np.flatnonzero(self.promises > least)
+        f = np.flatnonzero(self.promises > threshold)
         level_start, levels = _take_lists(cuts.level_start, f)
         self.cuts = rows.Cuts(
             cuts.counted,
@@ -124,7 +124,7 @@ class CutPool:
         self.common, self.sizes = self.common[c], self.sizes[u]
 
     def merge_promised(self, number: int) -> None:
-        """Merge the rows of a promise and a record, but the latest, into one.
+        """Merge all earlier rows of one requirement and one record into a single row.
 
         A sum of rows times shares is a row that holds as they do.  With the sum of
         their multipliers it proves as much.

@@ -110,10 +110,10 @@ def search_nearest(
         Receives the share of the budget that is spent.
     """
     order, boxes = build_box_tree(records)
-    own = None if weights is None else weights[order]
+    ordered_weights = None if weights is None else weights[order]
     usual = choose_length(len(records), k, is_weighted=weights is not None)
     count = _cut_length(len(records), usual, memory) if budget > 0 else usual
-    search = _NearestSearch(boxes, k, own, jobs)
+    search = _NearestSearch(boxes, k, ordered_weights, jobs)
     length = count if budget > 0 and count >= k else 0
     near, distances, interrupted = search.fill(length, budget, progress)
     return Nearest(
@@ -135,7 +135,7 @@ def choose_length(n: int, k: int, *, is_weighted: bool) -> int:
 
 
 def _cut_length(n: int, usual: int, memory: int | None) -> int:
-    """Return the usual length of lists, or what memory has room for."""
+    """Return the usual length of lists, or a smaller one if memory is short."""
     if memory is None:
         if usual * n * LIST_BYTES < SMALL:
             return usual
@@ -208,7 +208,7 @@ class _NearestSearch:
     def _search_leaves(
         self, part: tuple[int, int], near: I32, distances: Floats
     ) -> None:
-        """Fill in the lists of the records of some leaves, and add up their shares."""
+        """Fill in the lists of the records in some leaves, and sum their shares."""
         boxes, k, weights = self.boxes, self.k, self.weights
         n, count = near.shape
         needed = k - 1 if weights is None else max(CANDIDATES, 4 * k)
@@ -239,7 +239,7 @@ def iterate_leaves(boxes: Boxes) -> Iterator[tuple[int, int]]:
 
 
 def measure_work(boxes: Boxes, compared: int) -> float:
-    """Return the work of comparing so many pairs of leaves."""
+    """Return the work of comparing the records of `compared` pairs of leaves."""
     entries: int = compared * LEAF**2 * boxes.records.shape[1]
     return entries / VECTOR
 

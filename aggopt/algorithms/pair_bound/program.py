@@ -147,9 +147,10 @@ class PairProgram:
         self.prices: PairPrices | None = None
         last = nearest.distances[:, k - 2]
         self.loses = bool(last.any() or promises)
-        most = max(2, CELLS // n)
+        max_classes = max(2, CELLS // n)
         self.promises = [
-            promise.select(self.order).limit_classes(most) for promise in promises
+            promise.select(self.order).limit_classes(max_classes)
+            for promise in promises
         ]
         self.is_weighted = weights is not None
         self._bound_sizes(is_weighted=self.is_weighted)
@@ -259,8 +260,8 @@ class PairProgram:
     def _count_entries(self, cuts: rows.Cuts) -> int:
         """Return at least the number of entries of all cuts."""
         degrees = np.diff(self.pairs.start) + 1
-        named = (cuts.counted, cuts.ends, cuts.member, cuts.apex)
-        lists = sum(int(degrees[records].sum()) for records in named)
+        record_lists = (cuts.counted, cuts.ends, cuts.member, cuts.apex)
+        lists = sum(int(degrees[records].sum()) for records in record_lists)
         return lists + 2 * len(cuts.caps) + 4 * len(cuts.triangles)
 
     @property
@@ -383,11 +384,11 @@ class PairProgram:
         sets = tuple(np.sort(members[u]) for u in live)
         return PairPrices(in_order, sets, self.k * self.scale * self.pool.sizes[live])
 
-    def _measure_reaches(self, most: Floats) -> boxes.Reaches:
+    def _measure_reaches(self, cut_totals: Floats) -> boxes.Reaches:
         """Return how near a pair must be so that multipliers may exceed its cost."""
         return boxes.Reaches(
             self.y / self.masses / self.unit,
-            most / self.masses / self.unit,
+            cut_totals / self.masses / self.unit,
             1.0 / self.masses,
         )
 
@@ -406,10 +407,12 @@ class PairProgram:
         if len(highest):
             highest = np.maximum.reduceat(cuts.levels, cuts.level_start[:-1])
         of_rows = self.pool.promises * np.maximum(highest, 0.0)
-        most = counts + np.bincount(cuts.apex, of_rows, self.n)
-        most += np.bincount(ends, np.repeat(self.pool.common[live_cuts], 2), self.n)
+        cut_totals = counts + np.bincount(cuts.apex, of_rows, self.n)
+        cut_totals += np.bincount(
+            ends, np.repeat(self.pool.common[live_cuts], 2), self.n
+        )
         live_members, live_sets = cuts.member[is_live], of[is_live]
-        most += self.masses * np.bincount(
+        cut_totals += self.masses * np.bincount(
             live_members, self.pool.sizes[live_sets], self.n
         )
         row_start, promised = _sort_by_record(
@@ -426,7 +429,7 @@ class PairProgram:
             row_start,
             promised,
             self.pool.promises,
-            most,
+            cut_totals,
         )
 
     def _find_pairs(
@@ -635,7 +638,7 @@ class PairProgram:
         self.build()
 
     def _find_idle(self) -> Bool:
-        """Return which pairs cost far more than multipliers pay, and are in no cut.
+        """Return which pairs have a high reduced cost and are in no cut.
 
         The certificate lists a pair again if its reduced cost falls below 0.
         """

@@ -32,7 +32,7 @@ class PromisedRows(NamedTuple):
 
     @classmethod
     def make_none(cls, count: int) -> "PromisedRows":
-        """Return no rows, of so many classes."""
+        """Return an empty set of rows, for `count` classes."""
         none = np.zeros(0)
         return cls(np.zeros(0, np.intp), none, none, np.zeros((0, count)))
 
@@ -61,9 +61,9 @@ class PairRequirement:
         """
         return replace(self, classes=self.classes[records], table=self.shares)
 
-    def limit_classes(self, most: int) -> "PairRequirement":
-        """Return the requirement, or a weaker one, of at most so many classes."""
-        if self.count <= most:
+    def limit_classes(self, max_count: int) -> "PairRequirement":
+        """Return the requirement, or a weaker one of at most `max_count` classes."""
+        if self.count <= max_count:
             return self
         return PairRequirement(np.zeros_like(self.classes))
 
@@ -84,7 +84,7 @@ class PairRequirement:
         return k
 
     def limit_shares(self, masses: Floats, k: int, *, is_weighted: bool) -> Floats:
-        """Return the greatest x_i = k / W (n,), W the weight of a group with i."""
+        """Return upper bounds on x_i = k / W (n,), W the weight of a group with i."""
         return np.full(len(self.classes), np.inf)
 
     def find_strata(self, k: int) -> Labels:
@@ -123,8 +123,8 @@ class LimitedShares(PairRequirement):
         """Return the fewest records, k or more, of which no class has too many."""
         present = np.bincount(self.classes)
         for size in range(k, min(len(self.classes), k + TRIED)):
-            most = int(self.alpha * size * (1 + SLACK) + SLACK)
-            if np.minimum(present, most).sum() >= size:
+            max_share = int(self.alpha * size * (1 + SLACK) + SLACK)
+            if np.minimum(present, max_share).sum() >= size:
                 return size
         return min(len(self.classes), k + TRIED)
 
@@ -134,9 +134,9 @@ class LimitedShares(PairRequirement):
         apex, over = np.nonzero(together > totals * self.alpha + TOLERANCE)
         levels = np.zeros((len(apex), self.count))
         levels[np.arange(len(apex)), over] = -1.0
-        own = levels[np.arange(len(apex)), self.classes[apex]]
+        apex_levels = levels[np.arange(len(apex)), self.classes[apex]]
         sides = np.full(len(apex), -k * (self.alpha + SLACK))
-        return PromisedRows(apex, own, sides, levels)
+        return PromisedRows(apex, apex_levels, sides, levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +166,9 @@ class DistinctClasses(PairRequirement):
         levels = np.ones((len(apex), self.count))
         for row, i in enumerate(apex):
             levels[row, order[i, : worst[i] + 1]] = 0.0
-        own = levels[np.arange(len(apex)), self.classes[apex]]
-        own = own - (self.least - 1.0 - worst[apex])
-        return PromisedRows(apex, own, np.zeros(len(apex)), levels)
+        apex_levels = levels[np.arange(len(apex)), self.classes[apex]]
+        apex_levels = apex_levels - (self.least - 1.0 - worst[apex])
+        return PromisedRows(apex, apex_levels, np.zeros(len(apex)), levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ class LimitedWeights(PairRequirement):
         return max(k, ceil((1 - SLACK) / self.share))
 
     def limit_shares(self, masses: Floats, k: int, *, is_weighted: bool) -> Floats:
-        """Return the greatest x_i: a group weighs w_i / share or more.
+        """Return upper bounds on x_i (n,): a group with i weighs w_i / share or more.
 
         Without weights in the loss, the group has the number of records that the
         heaviest others need for that.

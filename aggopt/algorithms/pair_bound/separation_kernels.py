@@ -18,7 +18,7 @@ def separate_triangles(
     support: PairLists,
     weights: Floats,
     x: Floats,
-    least: float,
+    threshold: float,
     triangles: I32,
     counts: I64,
     excess: Floats,
@@ -28,9 +28,10 @@ def separate_triangles(
 ) -> None:
     """Find the triangles of each apex that are violated most, and lacking neighbours.
 
-    triangles (n, q, 3) receives up to counts (n,) with a violation above `least`, tips
-    ascending.  excess (m,) receives the violation of each pair's best cut of common
-    neighbours.  `closeness`, two of (n,), is 0 before and after; `worst` (q,) is room.
+    triangles (n, q, 3) receives up to counts (n,) with a violation above `threshold`,
+    tips ascending.  excess (m,) receives the violation of each pair's best cut of
+    common neighbours.  `closeness`, two of (n,), is 0 before and after; `worst` (q,) is
+    room.
     """
     n = len(x)
     room = triangles.shape[1]
@@ -41,23 +42,23 @@ def separate_triangles(
         for e in range(start[i], start[i + 1]):
             to_apex[other[e]] = weights[support.number[e]]
         for at in range(room):
-            worst[at] = least
+            worst[at] = threshold
         count = 0
         for e in range(start[i], start[i + 1]):
             j = other[e]
-            own = weights[support.number[e]]
+            edge_weight = weights[support.number[e]]
             common = 0.0
             for f in range(start[j], start[j + 1]):
                 l = other[f]  # noqa: E741
                 weight = weights[support.number[f]]
                 to_tip[l] = weight
-                least_of_three = to_apex[l] if to_apex[l] < own else own
+                least_of_three = to_apex[l] if to_apex[l] < edge_weight else edge_weight
                 common += weight if weight < least_of_three else least_of_three
             if i < j:
-                excess[support.number[e]] = (k - 2.0) * own - common
+                excess[support.number[e]] = (k - 2.0) * edge_weight - common
             for f in range(e + 1, start[i + 1]):
                 l = other[f]  # noqa: E741
-                violation = own + to_apex[l] - to_tip[l] - x[i]
+                violation = edge_weight + to_apex[l] - to_tip[l] - x[i]
                 if violation > worst[room - 1]:
                     at = room - 1
                     while at > 0 and worst[at - 1] < violation:
@@ -99,7 +100,7 @@ def list_common(
     for c in range(len(ends)):
         i = ends[c, 0]
         j = ends[c, 1]
-        own = _find_weight(support, weights, i, j)
+        weight = _find_weight(support, weights, i, j)
         e = start[i]
         f = start[j]
         itself[c] = 0
@@ -118,7 +119,7 @@ def list_common(
             if l in (i, j):
                 continue
             side = FIRST if to_first <= to_second else SECOND
-            if to_first > own and to_second > own:
+            if to_first > weight and to_second > weight:
                 side = ITSELF
                 itself[c] += 1
             if size < len(end_record):
@@ -161,7 +162,7 @@ class Growth(NamedTuple):
 
 
 def make_growth(n: int) -> Growth:
-    """Return room for sets of n records."""
+    """Return empty arrays to grow sets of n records in."""
     numbers = (np.zeros(n, np.int32) for _ in range(3))
     return Growth(np.zeros(n), np.zeros(n), *numbers)
 
@@ -173,7 +174,7 @@ def grow_sets(
     x: Floats,
     masses: Floats,
     k: int,
-    least: float,
+    threshold: float,
     members: I32,
     sizes: I64,
     growth: Growth,
@@ -181,7 +182,7 @@ def grow_sets(
     """Grow a set from each record that no set before has, by the most together with it.
 
     members (n, q) receives the records, and sizes (n,) how many of them make the
-    inequality of sizes violated most, 0 if it is by no more than `least`.
+    inequality of sizes violated most, 0 if it is by no more than `threshold`.
     """
     for seed in range(len(x)):
         sizes[seed] = 0
@@ -192,7 +193,7 @@ def grow_sets(
         growth.state[seed] = 1
         leaving = 0.0
         total = 0.0
-        best = least
+        best = threshold
         latest = seed
         size = 0
         while size < members.shape[1] and latest >= 0:
@@ -228,7 +229,7 @@ def grow_sets(
 
 @unrefcounted_inlined
 def _find_nearest_candidate(growth: Growth, touched: int) -> int:
-    """Return the candidate that is most together with the members; -1 if none is."""
+    """Return the candidate whose pairs with members weigh most; -1 without any."""
     nearest = 0.0
     best = -1
     for e in range(touched):

@@ -138,12 +138,15 @@ def bound_partitions(
             nearest=nearest,
         )
         if program.loses:
-            for each in _iterate_rounds(program, budget, progress):
+            for outcome in _iterate_rounds(program, budget, progress):
                 rounds = result.rounds + 1
                 result = replace(
-                    result, bound=each.bound, rounds=rounds, prices=each.prices
+                    result,
+                    bound=outcome.bound,
+                    rounds=rounds,
+                    prices=outcome.prices,
                 )
-                if each.bound >= loss * (1 - MET) or clock.over:
+                if outcome.bound >= loss * (1 - MET) or clock.over:
                     break
     except KeyboardInterrupt:
         result = replace(result, interrupted=True)
@@ -155,7 +158,7 @@ def bound_partitions(
 def _iterate_rounds(
     program: PairProgram, budget: float, progress: Callable[[float], None]
 ) -> Iterator[PairProgram]:
-    """Yield the program after each round, until the budget or all progress ends."""
+    """Yield the program after each round, until the budget or the progress ends."""
     program = _take_first_round(program)
     history = [program.bound]
     yield program
@@ -195,11 +198,11 @@ def _take_first_round(program: PairProgram) -> PairProgram:
         return program
     plain = copy(program)
     plain.use_plain_scale()
-    for each in (program, plain):
-        each.w, each.x = each.w.copy(), each.x.copy()
-        each.y = each.y.copy()
-        each.pool = CutPool.start(each.pool.cuts.counted, each.pool.cuts.classes)
-        each.improve()
+    for trial in (program, plain):
+        trial.w, trial.x = trial.w.copy(), trial.x.copy()
+        trial.y = trial.y.copy()
+        trial.pool = CutPool.start(trial.pool.cuts.counted, trial.pool.cuts.classes)
+        trial.improve()
     best = plain if plain.listed_value > program.listed_value else program
     best.work += plain.work if best is program else program.work
     best.certify()
@@ -292,7 +295,7 @@ def _state_program(data: model.Data) -> PairProgram:
 
 
 def _list_promises(data: model.Data, program: PairProgram) -> tuple[Any, ...]:
-    """Return the last fields of `Cuts`: the rows of promises that are given."""
+    """Return the rows of the data's requirements as the last fields of `Cuts`."""
     if data.promises is None:
         return program.pool.cuts[-6:]
     rank = np.argsort(program.order)

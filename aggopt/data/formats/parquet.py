@@ -153,10 +153,10 @@ PARQUET = Format(
     name=".parquet",
     when="Arrow and its kin",
     rank=2,
-    read=lambda path, how, keep: read_parquet(path),
+    read=lambda path, csv_format, keep: read_parquet(path),
     write=lambda to, table, options: pq.write_table(table, to),
     is_exact=True,
-    open_blocks=lambda path, how: open_record_blocks(path),
+    open_blocks=lambda path, csv_format: open_record_blocks(path),
     read_schema=pq.read_schema,
     read_columns=lambda path, names: pq.read_table(path, columns=names),
 )

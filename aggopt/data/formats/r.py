@@ -63,9 +63,9 @@ def read_r(path: Path) -> pa.Table:
     TableError, MemoryLimitError
         As `read_rds`; or the object is no data frame, or has columns of other types.
     """
-    whole = read_rds(path)
+    contents = read_rds(path)
     try:
-        return _make_any_table(path, whole)
+        return _make_any_table(path, contents)
     except AggoptError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
@@ -73,13 +73,13 @@ def read_r(path: Path) -> pa.Table:
     raise describe_damage(path)
 
 
-def _make_any_table(path: Path, whole: RObject) -> pa.Table:
+def _make_any_table(path: Path, contents: RObject) -> pa.Table:
     """Return the table of an object, with the roles that it declares."""
-    if "sdcMicroObj" in whole.classes and whole.kind == S4:
-        frame = whole.attributes.get("origData", RObject(LIST))
+    if "sdcMicroObj" in contents.classes and contents.kind == S4:
+        frame = contents.attributes.get("origData", RObject(LIST))
         table = _make_table(path, frame)
-        return attach_roles(table, _find_roles(whole.attributes, table.column_names))
-    return _make_table(path, whole)
+        return attach_roles(table, _find_roles(contents.attributes, table.column_names))
+    return _make_table(path, contents)
 
 
 def _make_table(path: Path, frame: RObject) -> pa.Table:
@@ -100,9 +100,11 @@ def _make_table(path: Path, frame: RObject) -> pa.Table:
             f"{', '.join(map(repr, wrong))}.",
             fix=f"in R, make them {_SUPPORTED}, or leave them out.",
         )
-    made = {name: _make_column(column) for name, column in columns.items()}
-    table = pa.table({name: column for name, (column, _) in made.items()})
-    return attach_codebooks(table, {name: book for name, (_, book) in made.items()})
+    converted = {name: _make_column(column) for name, column in columns.items()}
+    table = pa.table({name: column for name, (column, _) in converted.items()})
+    return attach_codebooks(
+        table, {name: book for name, (_, book) in converted.items()}
+    )
 
 
 def _is_supported(column: RObject) -> bool:
@@ -250,6 +252,6 @@ RDS = Format(
     name=".rds",
     when="R: a data frame, or the object of sdcMicro",
     rank=10,
-    read=lambda path, how, keep: read_r(path),
+    read=lambda path, csv_format, keep: read_r(path),
     released_as=".csv",
 )

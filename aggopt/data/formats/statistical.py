@@ -350,7 +350,7 @@ def _declare(suffix: str, program: str, rank: int, **details: Any) -> Format:
         name=suffix,
         when=program,
         rank=rank,
-        read=lambda path, how, keep: read_statistical(path, keep),
+        read=lambda path, csv_format, keep: read_statistical(path, keep),
         package="pyreadstat",
         extra="stats",
         has_booleans=False,

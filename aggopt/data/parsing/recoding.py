@@ -78,7 +78,7 @@ def _read_as_printed(column: nw.Series[Any]) -> Floats:
 
 
 def _replace_widened(column: nw.Series[Any], x: Floats) -> nw.Series[Any]:
-    """Return a column of 64-bit numbers with these values (n,), nan as missing.
+    """Return a copy of a column with values x (n,) as 64-bit numbers, nan as missing.
 
     A multiple of `round` may be outside the range of the column's own type.
     """
@@ -160,7 +160,7 @@ def _label(column: nw.Series[Any], labels: tuple[str, ...], place: Any) -> Any:
 
 
 def _merge_labels(column: nw.Series[Any], section: AttributeSection) -> Any:
-    """Return a column with groups in place of the labels that they merge.
+    """Return a column with the group of each label in place of the label.
 
     Whole numbers stay whole numbers if all groups are called so, and become text else.
     """
@@ -210,7 +210,7 @@ def _is_ordered(column: nw.Series[Any]) -> bool:
 def require_group_labels(
     frames: Iterable[nw.DataFrame[Any]], sections: Sections
 ) -> None:
-    """Refuse labels of groups that no record has, and groups that records have.
+    """Refuse labels that no record has, and groups that are also labels of records.
 
     `frames` are the parts of a table before it is recoded.
 

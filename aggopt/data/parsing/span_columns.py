@@ -55,12 +55,12 @@ def find_group_ends(x: Floats, labels: Labels) -> tuple[Floats, Floats]:
     """Return the least and the greatest value of each group (g,); nan without any."""
     size = int(labels.max()) + 1
     present = ~np.isnan(x)
-    least = np.full(size, np.inf)
-    greatest = np.full(size, -np.inf)
-    np.minimum.at(least, labels[present], x[present])
-    np.maximum.at(greatest, labels[present], x[present])
-    empty = least > greatest
-    return np.where(empty, np.nan, least), np.where(empty, np.nan, greatest)
+    lowest = np.full(size, np.inf)
+    highest = np.full(size, -np.inf)
+    np.minimum.at(lowest, labels[present], x[present])
+    np.maximum.at(highest, labels[present], x[present])
+    empty = lowest > highest
+    return np.where(empty, np.nan, lowest), np.where(empty, np.nan, highest)
 
 
 def make_text_column(

@@ -341,7 +341,7 @@ def _profile_column(
 
 
 def _count_alike_names(column: pa.ChunkedArray) -> int:
-    """Return how many names of a column look like another one; 0 if they are many."""
+    """Return how many names of a column look like another one; 0 for too many names."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):

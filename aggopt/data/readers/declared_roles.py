@@ -44,7 +44,9 @@ class DeclaredRoles:
 
     def find_column(self, role: str) -> str | None:
         """Return the name of the first column that has this role; None without one."""
-        names = (name for name, each in self.columns.items() if each.role == role)
+        names = (
+            name for name, declared in self.columns.items() if declared.role == role
+        )
         return next(names, None)
 
 
@@ -60,6 +62,7 @@ def read_declared_roles(table: pa.Table) -> DeclaredRoles | None:
         return None
     entries = json.loads(text)
     entries["columns"] = {
-        name: DeclaredRole(**each) for name, each in entries["columns"].items()
+        name: DeclaredRole(**role_entries)
+        for name, role_entries in entries["columns"].items()
     }
     return DeclaredRoles(**{**entries, "notes": tuple(entries["notes"])})

@@ -213,10 +213,10 @@ class _ObjectReader:
             length = self._read_word()
             self._encoding = self._take(length).decode("ascii")
             "".encode(self._encoding)  # LookupError if Python does not know it
-        whole = self._read_object(0)
+        contents = self._read_object(0)
         if self._at != len(self._content):
             raise describe_damage(self._path)
-        return whole
+        return contents
 
     def _take(self, size: int) -> bytes:
         """Return the next bytes; refuse a file that ends before."""
@@ -228,6 +228,7 @@ class _ObjectReader:
         return taken
 
     def _read_word(self) -> int:
+        """Return the next four bytes as a number."""
         (word,) = _WORD.unpack(self._take(4))
         return int(word)
 
@@ -325,7 +326,7 @@ class _ObjectReader:
 
     def _read_pairs(self, kind: int, flags: int, depth: int) -> RObject:
         """Return a list of pairs, or a call or a function, whose content is dropped."""
-        named: dict[str, RObject] = {}
+        attributes: dict[str, RObject] = {}
         values: list[RObject] = []
         while kind in _PAIRED:
             if flags & _HAS_ATTRIBUTES:
@@ -334,13 +335,14 @@ class _ObjectReader:
             value = self._read_object(depth + 1)
             values.append(value)
             if tag is not None and isinstance(tag.values, str):
-                named[tag.values] = value
+                attributes[tag.values] = value
             flags = self._read_word()
             kind = flags & 0xFF
         values.append(self._read_object(depth + 1, flags))
-        return RObject(PAIRS, values, named)
+        return RObject(PAIRS, values, attributes)
 
     def _read_attributes(self, flags: int, depth: int) -> Mapping[str, RObject]:
+        """Return the attributes of an object, if its flags state that it has some."""
         if not flags & _HAS_ATTRIBUTES:
             return {}
         return self._read_object(depth + 1).attributes

@@ -262,9 +262,9 @@ def find_kept_runs(out: Path) -> tuple[Path, ...]:
 
 def _restore_keys(stage: Path, private: Path) -> None:
     """Move a private folder back that was renamed before the release was."""
-    own = stage / PRIVATE
-    if private.is_dir() and not own.exists():
-        private.rename(own)
+    private_stage = stage / PRIVATE
+    if private.is_dir() and not private_stage.exists():
+        private.rename(private_stage)
 
 
 def _iter_runs_for(out: Path) -> Iterator[tuple[Path, RunRecord]]:

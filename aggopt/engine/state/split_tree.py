@@ -201,20 +201,20 @@ def merge_leaves(
     does.
     """
     merged: list[list[int]] = []
-    own: list[int] = []
+    leaves_of_part: list[int] = []
     records = 0
     for leaf, size in enumerate(sizes.tolist()):
-        own.append(leaf)
+        leaves_of_part.append(leaf)
         records += size
-        if records >= needed and keep(own):
-            merged.append(own)
-            own = []
+        if records >= needed and keep(leaves_of_part):
+            merged.append(leaves_of_part)
+            leaves_of_part = []
             records = 0
-    if own:
-        own = [*(merged.pop() if merged else []), *own]
-        while merged and not keep(own):
-            own = [*merged.pop(), *own]
-        merged.append(own)
+    if leaves_of_part:
+        leaves_of_part = [*(merged.pop() if merged else []), *leaves_of_part]
+        while merged and not keep(leaves_of_part):
+            leaves_of_part = [*merged.pop(), *leaves_of_part]
+        merged.append(leaves_of_part)
     return [tuple(leaves) for leaves in merged]
 
 

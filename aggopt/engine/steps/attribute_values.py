@@ -89,6 +89,7 @@ def _make_empty_table(
     clocks: Mapping[str, Clock],
     spans: Mapping[str, NumberSpans] | None = None,
 ) -> Table:
+    """Return a table without records that has the types and levels of the folder."""
     frame = nw.from_native(schema.empty_table(), eager_only=True)
     domains = {name: level.domain for name, level in levels.items()}
     types = _list_types(schema, job)
@@ -127,10 +128,12 @@ def add_span_ends(
 ) -> dict[str, NumberSpans]:
     """Return the statements about numbers `names`, with the moments of all records."""
     ended = {}
-    for name, own in spans.items():
+    for name, statements in spans.items():
         j = names.index(name)
         ends = float(moments.low[j]), float(moments.high[j])
-        ended[name] = NumberSpans(own.publish, *ends, float(moments.mean[j]), own.cuts)
+        ended[name] = NumberSpans(
+            statements.publish, *ends, float(moments.mean[j]), statements.cuts
+        )
     return ended
 
 
@@ -247,24 +250,24 @@ def iterate_folder_levels(parts: InputFolder, job: Job) -> Iterator[LevelsOrErro
                     count_values(piece.read([name]).column(name), declared, holes=holes)
                     for piece in parts.pieces
                 ]
-                whole = pa.concat_tables(map(decode_dictionaries, counts))
-                yield name, Levels.of(whole, declared)
+                all_counts = pa.concat_tables(map(decode_dictionaries, counts))
+                yield name, Levels.of(all_counts, declared)
         except AggoptError as error:
             yield name, error
 
 
 def sum_level_weights(
-    X: Floats, each: Floats | None, config: RunState
+    X: Floats, record_weights: Floats | None, config: RunState
 ) -> dict[str, F64]:
     """Return the total weight of each level of each category, by name."""
-    if each is None:
+    if record_weights is None:
         return {}
     weights = {}
     for place, (name, x) in enumerate(_iterate_columns(X, config)):
         is_present = ~np.isnan(x)
         m = config.levels[name].domain.m
         codes = x[is_present].astype(np.int64)
-        sums = np.bincount(codes, each[is_present], m)
+        sums = np.bincount(codes, record_weights[is_present], m)
         weights[f"weight of {place}"] = np.asarray(sums, np.float64)
     return weights
 

@@ -106,8 +106,8 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     c = _shift_centroids(number, arrays["centroids"], config)
     table = read_checked_table(rows, config)
     X = table.matrix()
-    each = read_weights(table)
-    weights = scale_weights(each, config)
+    table_weights = read_weights(table)
+    weights = scale_weights(table_weights, config)
     values = _assemble_values(number, table, c, arrays, weights, config)
     entries = {name: level.column(name) for name, level in config.levels.items()}
     spreads = config.scale.spread
@@ -122,11 +122,11 @@ def publish_block(number: int, config: BlockState) -> list[int]:
     )
     place = draw_words(config.secret, f"order of block {number}", len(labels))
     group = (np.int64(number) << GROUP_BITS) + labels
-    if each is not None:
-        masked = publish_weights(masked, labels, each, config.job)
+    if table_weights is not None:
+        masked = publish_weights(masked, labels, table_weights, config.job)
     out = categories.convert_categories(masked.to_arrow(), config)
     out = set_published_strata(out, rows, config)
-    out = append_weights(out, each, arrays["kept"], config)
+    out = append_weights(out, table_weights, arrays["kept"], config)
     for column in (numbers, group, place.view(np.int64)):
         out = scratch_files.append_column(out, column)
     part = (place >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
@@ -216,8 +216,8 @@ def _sum_statement_losses(
         if name in table.spans:
             ends = table.widen(name, labels)
             blank = np.isnan(values[:, config.places[j]])
-            each = np.where(blank, 0.0, table.spans[name].compute_losses(*ends))
-            lost[j] = multiply_by_weights(each, weights).sum()
+            losses = np.where(blank, 0.0, table.spans[name].compute_losses(*ends))
+            lost[j] = multiply_by_weights(losses, weights).sum()
     return lost
 
 
@@ -365,11 +365,11 @@ def compute_observed_means(
         is_present = PresentRows.of(~np.isnan(z), labels)
         if len(is_present.rows):
             weights_of_rows = None if weights is None else weights[is_present.rows]
-            found = _compute_complete_means(
+            complete_means = _compute_complete_means(
                 z[is_present.rows, None], is_present.labels, method, weights_of_rows
             )
             means[is_present.there, j], centroids[is_present.there, j] = (
-                x[:, 0] for x in found
+                x[:, 0] for x in complete_means
             )
     return means, centroids
 

@@ -142,8 +142,8 @@ def choose_nodes_of_block(
         counts[f"counts {place}"] = np.bincount(released, minlength=size)
         counts[f"weights {place}"] = np.bincount(released, own_weights, size)
     sums = {"tied": tied, "apart": apart, "whole": totals}
-    there = (codes >= 0).sum(axis=0)
-    save_arrays(config.at("categories", number), there=there, **sums, **counts)
+    present = (codes >= 0).sum(axis=0)
+    save_arrays(config.at("categories", number), there=present, **sums, **counts)
     return nodes
 
 

@@ -82,13 +82,13 @@ def read_checked_table(rows: pa.Table, config: RunState) -> Table:
 
 def read_summary(config: RunState) -> tuple[PartMoments, Floats]:
     """Return the moments of the numbers of all records, and the sample (s, d)."""
-    found = [load_arrays(path) for path in read_descriptions(config)]
+    parts = [load_arrays(path) for path in read_descriptions(config)]
     what = "" if config.mean_weight is None else " by weight"
     names = [moments_of_part.name for moments_of_part in fields(PartMoments)]
     moments = [
-        PartMoments(**{name: arrays[name + what] for name in names}) for arrays in found
+        PartMoments(**{name: arrays[name + what] for name in names}) for arrays in parts
     ]
-    samples = [arrays["sample"] for arrays in found]
+    samples = [arrays["sample"] for arrays in parts]
     return PartMoments.together(moments), np.vstack(samples)
 
 
@@ -160,7 +160,7 @@ def compute_coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:
     numbers of all records.
     """
     Z = scale.standardise(X[:, config.places])
-    made = []
+    encoded = []
     parts = []
     for name, x in zip(config.job.roles.quasi_identifier, X.T, strict=True):
         if name in config.levels:
@@ -169,9 +169,9 @@ def compute_coordinates(X: Floats, config: RunState, scale: Scale) -> Encoded:
             j = config.numbers.index(name)
             constant = bool(scale.constant[j])
             attribute, part = _encode_number(name, x, Z[:, j], config, constant)
-        made.append(attribute)
+        encoded.append(attribute)
         parts.append(part)
-    return join_attributes(made, parts)
+    return join_attributes(encoded, parts)
 
 
 def compute_block_coordinates(X: Floats, config: RunState, scale: Scale) -> F64:
@@ -185,10 +185,10 @@ def compute_block_coordinates(X: Floats, config: RunState, scale: Scale) -> F64:
         return result
     result = result.copy()
     for attribute in records.attributes:
-        own = result[:, attribute.columns]  # a view
+        columns = result[:, attribute.columns]  # a view
         is_category = attribute.name in config.levels
         middle = config.levels[attribute.name].middle if is_category else 0.0
-        np.copyto(own, middle, where=np.isnan(own))
+        np.copyto(columns, middle, where=np.isnan(columns))
     return result
 
 

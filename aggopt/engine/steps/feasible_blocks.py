@@ -143,8 +143,12 @@ def _merge_until_feasible(
         refusals = run_step(f"keep {turn}", len(tried), part_state)
         answers = [answer for batch in refusals for answer in batch]
         refused = {part: no for part, no in zip(new, answers, strict=True) if no}
-        whole = [own[0] for own in _iterate_strata(parts, config) if len(own) == 1]
-        of_strata = [refused[part].error for part in whole if part in refused]
+        single_parts = [
+            parts_of_stratum[0]
+            for parts_of_stratum in _iterate_strata(parts, config)
+            if len(parts_of_stratum) == 1
+        ]
+        of_strata = [refused[part].error for part in single_parts if part in refused]
         values.require_feasible_strata(of_strata, several=config.strata is not None)
         keep |= set(new) - set(refused)
         parts = _merge_with_neighbours(parts, refused, config)

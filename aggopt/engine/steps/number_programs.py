@@ -66,9 +66,9 @@ def write_programs(number: int, config: BlockState) -> int:
     """
     rows, _ = read_block(number, config)
     table = read_checked_table(rows, config)
-    held = load_arrays(config.at("grouped", number), "labels", "kept")
-    labels = held["labels"].astype(np.intp)
-    is_kept = held["kept"][:, config.places]
+    grouped = load_arrays(config.at("grouped", number), "labels", "kept")
+    labels = grouped["labels"].astype(np.intp)
+    is_kept = grouped["kept"][:, config.places]
     Z = standardise_numbers(table.matrix(), config)
     wider, importance = _read_requests(number, table, Z, labels, config)
     kept_values = config.kept_values
@@ -84,12 +84,14 @@ def write_programs(number: int, config: BlockState) -> int:
             continue
         requests = wider[having.rows, j], importance[having.rows, j]
         within = float(ends.lower[j]), float(ends.upper[j])
-        each = None if weights is None else weights[having.rows]
-        if each is not None and kept_values is not None:
-            each = each * kept_values.factor[j]
+        record_weights = None if weights is None else weights[having.rows]
+        if record_weights is not None and kept_values is not None:
+            record_weights = record_weights * kept_values.factor[j]
         z = Z[having.rows, j]
         alpha = shift_settings(config).alpha
-        program = _make_program(z, having.labels, (*requests, alpha), within, each)
+        program = _make_program(
+            z, having.labels, (*requests, alpha), within, record_weights
+        )
         arrays |= {f"{j} {name}": value for name, value in program._asdict().items()}
     save_arrays(config.at("stated", number), **arrays)
     return len(labels)
@@ -204,12 +206,12 @@ def solve_bounded_means(j: int, config: BlockState) -> ShiftEnd | None:
     if config.shift is None or config.ends is None or config.constant[j]:
         return None
     lower, upper = (float(end[j]) for end in config.ends)
-    found, sizes = _read_means(j, config)
+    solved, sizes = _read_means(j, config)
     rows = np.flatnonzero(sizes)
-    stretched = (found[rows] - config.shift.centre[j]) * config.shift.map[j, j]
+    stretched = (solved[rows] - config.shift.centre[j]) * config.shift.map[j, j]
     if ((stretched >= lower - ROUNDING) & (stretched <= upper + ROUNDING)).all():
         return None
-    means, standardised = _standardise_means(found[rows], sizes[rows], j, config)
+    means, standardised = _standardise_means(solved[rows], sizes[rows], j, config)
     solution = solve_separable(_make_nearest_program(means, standardised, lower, upper))
     if solution.centroids is not None:
         centroids = np.full(len(sizes), np.nan)

@@ -126,9 +126,11 @@ def merge_strata_counts(config: RunState) -> Path:
     InfeasibleInputError
         Some have fewer than k records and must be refused, or all have.
     """
-    found = pa.concat_tables(map(load_table, config.all("strata", len(config.pieces))))
-    keys = found.drop_columns([COUNT])
-    counts = found.column(COUNT).to_numpy()
+    counts_of_parts = pa.concat_tables(
+        map(load_table, config.all("strata", len(config.pieces)))
+    )
+    keys = counts_of_parts.drop_columns([COUNT])
+    counts = counts_of_parts.column(COUNT).to_numpy()
     first, which = np.unique(
         combine_columns(keys), return_index=True, return_inverse=True
     )[1:]

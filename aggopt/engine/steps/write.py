@@ -126,7 +126,7 @@ def count_place(number: int, config: RunState) -> PartialAudit | None:
     if not len(rows):
         return None
     job = config.job
-    (rows, each) = weights.remove_weights(rows, config)
+    (rows, table_weights) = weights.remove_weights(rows, config)
     frame = nw.from_native(rows, eager_only=True)
     return audit_part(
         frame,
@@ -136,7 +136,7 @@ def count_place(number: int, config: RunState) -> PartialAudit | None:
         read_confidential_of_part(frame, config),
         decimal=job.input.decimal,
         bounds=job.attributes,
-        dominance=make_dominance_requirements(job, each),
+        dominance=make_dominance_requirements(job, table_weights),
     )
 
 

@@ -184,7 +184,11 @@ class InputFolder:
                 fix="name the folder of a table that has some.",
             )
         schema = merge_schemas(schemas)
-        other = {path for path, own in schemas.items() if not own.equals(schema)}
+        other = {
+            path
+            for path, schema_of_part in schemas.items()
+            if not schema_of_part.equals(schema)
+        }
         return cls(
             schema,
             tuple(

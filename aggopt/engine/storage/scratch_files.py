@@ -142,10 +142,10 @@ def decode_dictionaries(rows: pa.Table) -> pa.Table:
 
     A file has one dictionary of a column, and rows of several files have several.
     """
-    for place, each in enumerate(rows.schema):
+    for place, field in enumerate(rows.schema):
         column = rows.column(place)
         if column.type != (plain := decode_dictionary(column)).type:
-            rows = rows.set_column(place, each.name, plain)
+            rows = rows.set_column(place, field.name, plain)
     return rows
 
 
@@ -159,12 +159,12 @@ def _make_batch(rows: pa.Table) -> pa.RecordBatch:
 
 def read_buckets(files: Sequence[Path], buckets: Sequence[int]) -> pa.Table:
     """Return the rows of some buckets from files of `write_sorted`."""
-    found = []
+    batches_of_buckets = []
     for file in files:
         with pa.memory_map(str(file)) as mapped:
             batches = pa.ipc.open_file(mapped)
-            found += [batches.get_batch(bucket) for bucket in buckets]
-    return pa.Table.from_batches(found).combine_chunks()
+            batches_of_buckets += [batches.get_batch(bucket) for bucket in buckets]
+    return pa.Table.from_batches(batches_of_buckets).combine_chunks()
 
 
 def remove_steps(folder: Path, *steps: str) -> None:

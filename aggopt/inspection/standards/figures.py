@@ -43,11 +43,12 @@ class GuidelineFigure:
 
 
 def _is_combined(job: Job) -> bool:
+    """Whether k counts records that are equal in all quasi-identifiers together."""
     return bool(job.privacy.scope == "combination")
 
 
 def _guarantee(job: Job, *keys: str) -> Finding:
-    """Return the least risk that k and limits of the job guarantee."""
+    """Return the lowest limit of a risk that k and these keys of the job guarantee."""
     privacy = job.privacy
     limits = [
         (getattr(privacy, key), f"{key} = {getattr(privacy, key):g}")
@@ -63,20 +64,24 @@ def _guarantee(job: Job, *keys: str) -> Finding:
 
 
 def _guarantee_highest(job: Job) -> Finding:
+    """Return the highest risk of a record that the job guarantees."""
     return _guarantee(job, "risk")
 
 
 def _guarantee_average(job: Job) -> Finding:
+    """Return the average risk that the job guarantees."""
     return _guarantee(job, "risk", "average_risk")
 
 
 def _guarantee_linkage(job: Job) -> Finding:
+    """Return the share of linked records that the job guarantees."""
     if job.roles.unit and job.privacy.linkage is None:
         return Finding(None, "It is measured on the release.", open=True)
     return _guarantee(job, "linkage")
 
 
 def _guarantee_size(job: Job) -> Finding:
+    """Return how many records or units the job guarantees in each combination."""
     privacy = job.privacy
     if not _is_combined(job):
         return Finding(
@@ -89,12 +94,14 @@ def _guarantee_size(job: Job) -> Finding:
 
 
 def _guarantee_units(job: Job) -> Finding:
+    """Return how many units the job guarantees in each combination."""
     if not job.roles.unit:
         return Finding(None, "No column has the role unit.", open=True)
     return _guarantee_size(job)
 
 
 def _guarantee_identifiers(job: Job) -> Finding:
+    """Return that no identifier is published, if the job declares some."""
     count = len(job.roles.identifier)
     if not count:
         return Finding(None, "No column has the role identifier.", open=True)
@@ -102,6 +109,7 @@ def _guarantee_identifiers(job: Job) -> Finding:
 
 
 def _guarantee_other(job: Job) -> Finding:
+    """Return how many records other columns make unique: 0 without such columns."""
     other = len(job.roles.other)
     if not other:
         return Finding(0, "No column has the role other.")
@@ -130,12 +138,14 @@ def _guarantee_confidential(job: Job) -> Finding:
 
 
 def _guarantee_attacks(_: Job) -> Finding:
+    """Return an open finding: attacks are measured on a release alone."""
     return Finding(
         None, "Attacks are measured on a release: aggopt evidence --control.", open=True
     )
 
 
 def _count_attacks(_: Job, review: Review) -> Finding:
+    """Return how many attacks succeed more often on the release than on the control."""
     criteria = review.criteria
     if criteria is None:
         return Finding(None, "No control was named (--control).", open=True)
@@ -148,7 +158,7 @@ def _count_attacks(_: Job, review: Review) -> Finding:
 
 
 def _get_rarest(review: Review) -> Count:
-    """Return the count of the rarest combination, of linked units, too."""
+    """Return the count with the rarest combination: of records, or of linked units."""
     counts = [review.audit.whole]
     if review.audit.linked is not None:
         counts.append(review.audit.linked)
@@ -156,6 +166,7 @@ def _get_rarest(review: Review) -> Count:
 
 
 def _count_highest(_: Job, review: Review) -> Finding:
+    """Return the highest risk of a record: 1 over the size of its combination."""
     rarest = _get_rarest(review)
     share = plural(rarest.rarest, rarest.what)
     risk = 1 / rarest.rarest
@@ -163,6 +174,7 @@ def _count_highest(_: Job, review: Review) -> Finding:
 
 
 def _count_average(_: Job, review: Review) -> Finding:
+    """Return the average risk of records, or of linked units if it is higher."""
     counts = [review.audit.whole, *filter(None, [review.audit.linked])]
     riskiest = max(counts, key=lambda count: count.average_risk)
     return Finding(
@@ -174,6 +186,7 @@ def _count_average(_: Job, review: Review) -> Finding:
 
 
 def _count_size(_: Job, review: Review) -> Finding:
+    """Return the size of the rarest combination."""
     rarest = _get_rarest(review)
     return Finding(
         rarest.rarest,
@@ -182,12 +195,14 @@ def _count_size(_: Job, review: Review) -> Finding:
 
 
 def _count_units(job: Job, review: Review) -> Finding:
+    """Return how many units share the rarest combination."""
     if not job.roles.unit:
         return Finding(None, "No column has the role unit.", open=True)
     return _count_size(job, review)
 
 
 def _measure_linkage(_: Job, review: Review) -> Finding:
+    """Return the share of records that are linked one to one with the originals."""
     measures = review.measures
     if measures is None:
         return Finding(None, "It could not be measured.", open=True)
@@ -199,6 +214,7 @@ def _measure_linkage(_: Job, review: Review) -> Finding:
 
 
 def _count_identifiers(job: Job, review: Review) -> Finding:
+    """Return how many identifiers the release publishes."""
     if not job.roles.identifier:
         return Finding(None, "No column has the role identifier.", open=True)
     published = len(review.audit.identifiers)
@@ -206,10 +222,11 @@ def _count_identifiers(job: Job, review: Review) -> Finding:
 
 
 def _count_other(_: Job, review: Review) -> Finding:
-    known = [beside.count for beside in review.audit.beside if beside.known]
-    if not known:
+    """Return how many records are unique together with other columns."""
+    counts = [beside.count for beside in review.audit.beside if beside.known]
+    if not counts:
         return Finding(0, "No column has the role other.")
-    worst = max(known, key=lambda count: count.unique)
+    worst = max(counts, key=lambda count: count.unique)
     return Finding(
         worst.unique,
         f"{worst.unique} of {plural(worst.total, worst.what)} unique with the columns "
@@ -221,10 +238,10 @@ def _count_confidential(job: Job, review: Review) -> Finding:
     names = job.roles.confidential
     if not names:
         return Finding(None, "No column has the role confidential.", open=True)
-    checks = [each for each in review.audit.promises if each.attribute in names]
-    kept = {each.attribute for each in checks if each.holds}
-    broken = {each.attribute for each in checks if not each.holds}
-    missing = len(set(names) - kept | broken)
+    checks = [check for check in review.audit.promises if check.attribute in names]
+    protected = {check.attribute for check in checks if check.holds}
+    broken = {check.attribute for check in checks if not check.holds}
+    missing = len(set(names) - protected | broken)
     return Finding(
         missing,
         f"{missing} of {plural(len(names), 'confidential attribute')} without a "

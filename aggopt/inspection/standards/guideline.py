@@ -66,6 +66,7 @@ class Criterion(Section):
 
     @model_validator(mode="after")
     def _check(self) -> "Criterion":
+        """Refuse an unknown figure, and bounds without one or in the wrong order."""
         bounded = self.most is not None or self.least is not None
         if bounded and not self.figure:
             raise ValueError("most and least bound a figure: name it")
@@ -76,7 +77,7 @@ class Criterion(Section):
         return self
 
     def is_met(self, value: float) -> bool:
-        """Whether a value of the figure is within the bounds."""
+        """Whether a value of the figure is within the bounds of the criterion."""
         return (self.most is None or value <= self.most) and (
             self.least is None or value >= self.least
         )
@@ -103,6 +104,7 @@ class Guideline(Section):
 
     @model_validator(mode="after")
     def _check(self) -> "Guideline":
+        """Refuse a criterion whose source is not among the sources."""
         for criterion in self.criteria:
             require_known("source", criterion.source, self.sources)
         return self

@@ -106,7 +106,7 @@ class Judgement:
 
 
 def judge_job(guideline: Guideline, job: Job) -> Judgement:
-    """Return the judgement of a job: what it guarantees before any work."""
+    """Return the judgement of a job by what its settings guarantee, without a table."""
     findings = {name: figure.of_job(job) for name, figure in FIGURES.items()}
     return Judgement(guideline, _judge_lines(guideline, findings), of_release=False)
 
@@ -122,6 +122,7 @@ def judge_release(guideline: Guideline, job: Job, review: Review) -> Judgement:
 def _judge_lines(
     guideline: Guideline, findings: Mapping[str, Finding]
 ) -> tuple[CriterionJudgement, ...]:
+    """Return the judgement of each criterion of a guideline."""
     return tuple(
         _judge_criterion(criterion, guideline.cite(criterion), findings)
         for criterion in guideline.criteria

@@ -38,7 +38,7 @@ class Criteria:
 
     @property
     def helps(self) -> bool:
-        """Whether the release helps an attacker by more than the interval."""
+        """Whether the release helps some attack by more than its interval."""
         return any(attack.helps for attack in self.attacks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Criteria:
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> "Criteria":
-        """Return the criteria of the entries that `to_dict` returned.
+        """Return the criteria from the entries that `to_dict` returned.
 
         Raises
         ------
@@ -143,24 +143,27 @@ def assess(
     """
     tables = AttackTables.of(original, released, control)
     secrets = tables.find([secret] if isinstance(secret, str) else list(secret))
-    known = [j for j in range(len(tables.names)) if j not in secrets]
-    if not known:
+    known_columns = [j for j in range(len(tables.names)) if j not in secrets]
+    if not known_columns:
         raise JobError(
             "All attributes are secret, so that an intruder knows none.",
             fix="name fewer attributes as secret.",
         )
     width = check_safety(safety)
     count = check_attacks(attacks)
-    selected = tables.select(known)
+    selected = tables.select(known_columns)
     conditions = list_conditions(selected)
-    family = len(conditions) + (len(known) > 1) + len(secrets)
-    each = 1 - (1 - check_level(level)) / family
+    family = len(conditions) + (len(known_columns) > 1) + len(secrets)
+    level_of_attack = 1 - (1 - check_level(level)) / family
     results = [
-        attack_singling_out(selected, by, count, each, seed) for by in conditions
+        attack_singling_out(selected, by, count, level_of_attack, seed)
+        for by in conditions
     ]
-    if len(known) > 1:
-        halves = known[::2], known[1::2]
-        results.append(attack_linkability(tables, halves, count, each, seed))
+    if len(known_columns) > 1:
+        halves = known_columns[::2], known_columns[1::2]
+        results.append(attack_linkability(tables, halves, count, level_of_attack, seed))
     if secrets:
-        results += attack_inference(tables, known, secrets, width, count, each, seed)
+        results += attack_inference(
+            tables, known_columns, secrets, width, count, level_of_attack, seed
+        )
     return Criteria(tuple(results), level, tables.control.n)

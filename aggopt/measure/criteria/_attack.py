@@ -48,7 +48,7 @@ class AttackResult:
 
     @property
     def name(self) -> str:
-        """The criterion and the way of the attack."""
+        """The criterion and the variant of the attack, as text."""
         return f"{self.criterion} {self.by}".rstrip()
 
     @property
@@ -64,17 +64,17 @@ class AttackResult:
 
     @property
     def excess(self) -> float:
-        """(rate - control) / (1 - control): what the release adds, 1 at most."""
+        """Success that the release adds: (rate - control) / (1 - control)."""
         return (self.rate - self.control) / self._rest
 
     @property
     def excess_interval(self) -> Interval:
-        """Interval of the excess, of the two score intervals (Newcombe 1998)."""
+        """Interval of the excess, from those of rate and control (Newcombe 1998)."""
         low, high = self.rate_interval
-        least, most = self.control_interval
+        control_low, control_high = self.control_interval
         difference = self.rate - self.control
-        down = sqrt((self.rate - low) ** 2 + (most - self.control) ** 2)
-        up = sqrt((high - self.rate) ** 2 + (self.control - least) ** 2)
+        down = sqrt((self.rate - low) ** 2 + (control_high - self.control) ** 2)
+        up = sqrt((high - self.rate) ** 2 + (self.control - control_low) ** 2)
         ends = (difference - down) / self._rest, (difference + up) / self._rest
         return ends[0], min(ends[1], 1.0)
 
@@ -93,14 +93,14 @@ class AttackResult:
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> "AttackResult":
-        """Return the attack of the entries that `to_dict` returned.
+        """Return the attack from the entries that `to_dict` returned.
 
         Raises
         ------
         KeyError, TypeError, ValueError
             Entries are missing, or are no figures of an attack.
         """
-        attack = cls(**{each.name: entries[each.name] for each in fields(cls)})
+        attack = cls(**{entry.name: entries[entry.name] for entry in fields(cls)})
         shares = attack.rate, attack.chance, attack.control, attack.control_limit
         counts = attack.attacks, attack.control_attacks
         are_texts = isinstance(attack.by, str) and attack.criterion in CRITERIA
@@ -168,7 +168,7 @@ def wilson_interval(share: float, n: float, level: float = 0.95) -> Interval:
 
 
 def check_level(level: object) -> float:
-    """Return a confidence level, or refuse it."""
+    """Return a confidence level; refuse one that is not between 0 and 1."""
     if is_number(level) and 0 < float(level) < 1:  # type: ignore[arg-type]
         return float(level)  # type: ignore[arg-type]
     raise JobError(

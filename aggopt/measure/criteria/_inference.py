@@ -112,7 +112,7 @@ class _Nearest:
 
 def attack_inference(
     tables: AttackTables,
-    known: list[int],
+    known_columns: list[int],
     secrets: list[int],
     safety: float,
     attacks: int,
@@ -128,13 +128,13 @@ def attack_inference(
     """
     released = tables.released
     tables.require_pairs()
-    count = limit_attacks(attacks, released.n * len(known))
-    rows, row = find_rows(released.select(np.arange(released.n), known))
+    count = limit_attacks(attacks, released.n * len(known_columns))
+    rows, row = find_rows(released.select(np.arange(released.n), known_columns))
     searches = []
     for purpose, side in enumerate((tables.original, tables.control), start=3):
         records = sample_records(side.n, count, seed, purpose)
-        targets = side.select(records, known)
-        near = mark_nearest_rows(targets, rows, tables.numeric[known])
+        targets = side.select(records, known_columns)
+        near = mark_nearest_rows(targets, rows, tables.numeric[known_columns])
         searches.append(_Nearest(side, records, purpose == 3, near))
     return [_guess(tables, searches, row, secret, safety, level) for secret in secrets]
 
@@ -147,9 +147,9 @@ def _guess(
     safety: float,
     level: float,
 ) -> AttackResult:
-    """Return how often one secret column is guessed."""
+    """Return the attack on one secret column: how often its values are guessed."""
     name = tables.names[secret]
-    whole = np.zeros(tables.released.n, np.intp)
+    one_group = np.zeros(tables.released.n, np.intp)
     rates = [_rate_guesses(tables, search, row, secret, safety) for search in searches]
     everything = _Nearest(
         searches[0].side,
@@ -157,7 +157,7 @@ def _guess(
         True,
         _make_column_of_ones(len(searches[0].records)),
     )
-    chances = _rate_guesses(tables, everything, whole, secret, safety)
+    chances = _rate_guesses(tables, everything, one_group, secret, safety)
     if not all(map(len, (*rates, chances))):
         raise TableError(
             f"Column {name!r} has no value to guess.", fix="leave the column out."
@@ -175,6 +175,7 @@ def _guess(
 
 
 def _make_column_of_ones(t: int) -> Any:
+    """Return a sparse column (t, 1) of ones."""
     from scipy.sparse import csr_matrix
 
     return csr_matrix(np.ones((t, 1)))

@@ -93,7 +93,7 @@ def attack_linkability(
     level: float,
     seed: int,
 ) -> AttackResult:
-    """Return `linkability` of two sets of columns, by their places."""
+    """Return `linkability` of two sets of columns, named by their positions."""
     columns = [*places[0], *places[1]]
     released = tables.released
     count = limit_attacks(attacks, released.n * len(columns))

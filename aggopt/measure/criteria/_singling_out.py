@@ -149,22 +149,22 @@ def attack_singling_out(
     sizes = np.bincount(row)
     predicates = _draw_predicates(tables, rows, sizes, by, TRIED * count, seed)
     matches = np.array([sizes[p.find(rows, rows, steps)].sum() for p in predicates])
-    least = int(matches.min())
-    rarest = [predicates[i] for i in np.flatnonzero(matches == least)][:count]
-    found = [p.find(rows, before, steps) for p in rarest]
-    is_single = np.array([len(records) == 1 for records in found])
+    fewest = int(matches.min())
+    rarest = [predicates[i] for i in np.flatnonzero(matches == fewest)][:count]
+    selections = [p.find(rows, before, steps) for p in rarest]
+    is_single = np.array([len(records) == 1 for records in selections])
     outside = sum(
         len(p.find(rows, tables.control, steps))
-        for p, records in zip(rarest, found, strict=True)
+        for p, records in zip(rarest, selections, strict=True)
         if not len(records)
     )
     limit = (1 - 1 / before.n) ** (before.n - 1)
     trials = len(rarest) * tables.control.n / before.n
     control = min(outside / trials, limit)
-    if least == 1:
+    if fewest == 1:
         limit, control = limit / before.n, control / before.n
-        own = [row[records[0]] if len(records) else -1 for records in found]
-        is_single &= np.array([p.record for p in rarest]) == own
+        selected = [row[records[0]] if len(records) else -1 for records in selections]
+        is_single &= np.array([p.record for p in rarest]) == selected
     return AttackResult(
         criterion="singling out",
         by=by,
@@ -181,7 +181,7 @@ def attack_singling_out(
 def _draw_predicates(
     tables: AttackTables, rows: Side, sizes: Labels, by: str, count: int, seed: int
 ) -> list[Predicate]:
-    """Return distinct predicates about the released records with fewest equals."""
+    """Return distinct predicates that describe the rarest released records."""
     random = np.random.default_rng([seed, 0])
     rarest = np.flatnonzero(sizes == sizes.min())
     middle = np.nanmedian(_fill(tables.released.numbers), axis=0)
@@ -199,7 +199,7 @@ def _draw_predicates(
     signs = sides.tolist()
     numeric = tables.numeric.tolist()
     drawn: dict[Predicate, None] = {}
-    for record, columns in sorted(tried, key=lambda each: len(each[1])):
+    for record, columns in sorted(tried, key=lambda candidate: len(candidate[1])):
         if by == EQUALITY or any(numeric[j] for j in columns):
             conditions = tuple(signs[record][j] for j in columns)
             drawn[Predicate(tuple(columns), conditions, record)] = None
@@ -207,5 +207,5 @@ def _draw_predicates(
 
 
 def _fill(numbers: F64) -> F64:
-    """Return numbers (n, d), 0 in columns that have none."""
+    """Return numbers (n, d) with 0 in columns without any number."""
     return np.where(np.isnan(numbers).all(axis=0), 0.0, numbers)

@@ -73,7 +73,7 @@ class AttackTables:
 
     @classmethod
     def of(cls, original: Any, released: Any, control: Any) -> "AttackTables":
-        """Return three tables with equal columns.
+        """Return the three tables in common codes; refuse different columns.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class AttackTables:
         return AttackTables(names, self.numeric[places], self.steps[places], *sides)
 
     def find(self, names: Sequence[str]) -> list[int]:
-        """Return the places of these columns, or refuse an unknown name."""
+        """Return the positions of these columns; refuse an unknown name."""
         for name in names:
             require_known("column", name, self.names)
         return [self.names.index(name) for name in names]
@@ -190,7 +190,7 @@ def check_attacks(attacks: object) -> int:
 
 
 def limit_attacks(attacks: object, comparisons: int) -> int:
-    """Return the number of attacks, fewer if each takes so many comparisons."""
+    """Return the number of attacks, lowered if their comparisons exceed the budget."""
     wanted = check_attacks(attacks)
     return min(wanted, max(FEWEST, WORK // max(comparisons, 1)))
 
@@ -241,5 +241,5 @@ def _mark_nearest_part(
             distances += np.where(np.isnan(away), differ, away**2)
         else:
             distances += codes[:, j, None] != rows.codes[None, :, j]
-    least = distances.min(axis=1, keepdims=True)
-    return np.asarray(distances <= least + TIE * (1 + least), np.float64)
+    nearest = distances.min(axis=1, keepdims=True)
+    return np.asarray(distances <= nearest + TIE * (1 + nearest), np.float64)

@@ -254,10 +254,12 @@ class _Products:
                 fix=FEWER,
             )
         columns = StandardScaler().fit_transform(Z)
-        found = cls(columns, factors.reshape(-1, order), StandardScaler(copy=False))
-        for rows in found._compute_spans():
-            found.scaler.partial_fit(found._multiply(rows))
-        return found
+        products_of_columns = cls(
+            columns, factors.reshape(-1, order), StandardScaler(copy=False)
+        )
+        for rows in products_of_columns._compute_spans():
+            products_of_columns.scaler.partial_fit(products_of_columns._multiply(rows))
+        return products_of_columns
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -272,10 +274,10 @@ class _Products:
         """Return the products of some records, not scaled."""
         some = self.columns[rows]
         some = np.column_stack([some, np.ones(len(some))])
-        found = some[:, self.factors[:, 0]]
+        result = some[:, self.factors[:, 0]]
         for column in self.factors.T[1:]:
-            found *= some[:, column]
-        return found
+            result *= some[:, column]
+        return result
 
     def blocks(self) -> Iterator[Floats]:
         """Yield the products of all records, of some at a time."""
@@ -303,24 +305,28 @@ class _Products:
 def _list_factors(attributes: Labels, order: int) -> Iterator[tuple[int, ...]]:
     """Yield the columns of each product; the one behind the last has ones."""
     ones = len(attributes)
-    columns = [np.flatnonzero(attributes == each) for each in np.unique(attributes)]
+    columns = [
+        np.flatnonzero(attributes == attribute) for attribute in np.unique(attributes)
+    ]
     for size in range(1, order + 1):
         for chosen in combinations_with_replacement(range(len(columns)), size):
-            several = [each for each in chosen if len(columns[each]) > 1]
+            several = [attribute for attribute in chosen if len(columns[attribute]) > 1]
             if len(several) == len(set(several)):  # else 0, or the level itself
-                for factors in product(*(columns[each].tolist() for each in chosen)):
+                for factors in product(
+                    *(columns[attribute].tolist() for attribute in chosen)
+                ):
                     yield (*factors, *(ones,) * (order - size))
 
 
-def _bound_rank(products: _Products, most: int) -> int:
+def _bound_rank(products: _Products, limit: int) -> int:
     """Return a lower bound on the rank of many products (N, t): that of some records.
 
     It costs a fraction of the rank; 0 where it would save little or show no more than
     `upper`.
     """
     N, t = products.shape
-    rows = 2 * (most + 1)
-    if t <= most or rows >= N or N * t < LARGE:
+    rows = 2 * (limit + 1)
+    if t <= limit or rows >= N or N * t < LARGE:
         return 0
     some = products.of_records(np.linspace(0, N - 1, rows).astype(np.int64))
     size = np.linalg.svd(some, compute_uv=False)

@@ -30,7 +30,7 @@ def certify_generalised(
     labels: Labels,
     k: int,
     weighing: Weighing,
-    kept: FurtherRequirements | None = None,
+    requirements: FurtherRequirements | None = None,
     *,
     seconds: float,
     status: Status,
@@ -46,7 +46,9 @@ def certify_generalised(
         return table.compute_loss(labels, weighing.values) * weighing.unit
 
     def proven(loss: float, budget: Budget) -> Certificate:
-        bound = min(bound_generalised_loss(table, labels, k, weighing, kept), loss)
+        bound = min(
+            bound_generalised_loss(table, labels, k, weighing, requirements), loss
+        )
         is_met = loss - bound <= MET * loss
         return make_certificate(is_met, status, loss, bound, by, seconds)
 
@@ -58,7 +60,7 @@ def bound_generalised_loss(
     labels: Labels,
     k: int,
     weighing: Weighing,
-    kept: FurtherRequirements | None = None,
+    requirements: FurtherRequirements | None = None,
 ) -> float:
     """Return a lower bound on the loss of all groups that satisfy the requirements.
 
@@ -66,7 +68,11 @@ def bound_generalised_loss(
     out.  Units are kinds, and so are the values of l: the higher bound of the two is
     returned.  `labels` (n,) are such groups: their losses say which boxes matter.
     """
-    required = [] if kept is None else [kept.promise.diverse, kept.units]
+    required = (
+        []
+        if requirements is None
+        else [requirements.promise.diverse, requirements.units]
+    )
     counted: list[tuple[I64 | None, int]] = [
         (each.level, each.required) for each in required if len(each.level) > 0
     ]
@@ -89,10 +95,12 @@ def _bound_loss(
     dearest = float(table.compute_group_losses(labels).max())
     if dearest == 0.0:
         return 0.0
-    boxes = list_boxes(table, distinct, k, l=l, most=SHORT)
+    boxes = list_boxes(table, distinct, k, l=l, max_members=SHORT)
     if boxes.cap < DEAREST * dearest and len(boxes) > 0:  # else many cost too much
-        most = min(max(LEAST_MEMBERS, PER_RECORD * len(distinct)), MOST_MEMBERS)
-        boxes = list_boxes(table, distinct, k, l=l, cap=DEAREST * dearest, most=most)
+        max_members = min(max(LEAST_MEMBERS, PER_RECORD * len(distinct)), MOST_MEMBERS)
+        boxes = list_boxes(
+            table, distinct, k, l=l, cap=DEAREST * dearest, max_members=max_members
+        )
     priced = boxes.price(distinct, k, l)
     bound = priced.compute_bound(raise_prices(priced, clock=Deadline(None)))
     has_whole_costs = (boxes.losses == np.rint(boxes.losses)).all()

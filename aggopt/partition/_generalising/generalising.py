@@ -195,23 +195,17 @@ def generalising(
     unit_codes = _read_units(units, n, k)
     _require_effort(effort, time_limit, seed)
     first = _read_first(initial_labels, n, k, constraints, unit_codes)
-    kept = _build_requirements(constraints, unit_codes, k)
-    chosen = _choose_solver(solver, kept)
-    seconds = time_limit
-    if chosen is not None and time_limit is not None:
-        seconds = SEARCH_SHARE * time_limit
-    steps = inf
+    requirements = _build_requirements(constraints, unit_codes, k)
+    chosen = _choose_solver(solver, requirements)
     if time_limit is None:
-        steps = EFFORTS[effort] * n * min(1.0, USUAL_K / k)
+        steps, seconds = EFFORTS[effort] * n * min(1.0, USUAL_K / k), None
+    else:
+        steps, seconds = inf, time_limit
+        if chosen is not None:
+            seconds *= SEARCH_SHARE
+    limit = Deadline(seconds, clock.progress)
     labels, status = search_low_loss(
-        table,
-        k,
-        first,
-        kept,
-        weighing,
-        seed,
-        steps,
-        Deadline(seconds, clock.progress),
+        table, k, first, requirements, weighing, seed, steps, limit
     )
     if constraints is not None and constraints.find_broken(labels).any():
         raise PrivacyError(
@@ -227,7 +221,7 @@ def generalising(
         return Partition(labels, certificate)
     clock.report(1.0)
     evidence = certify_generalised(
-        table, labels, k, weighing, kept, seconds=clock.spent, status=status
+        table, labels, k, weighing, requirements, seconds=clock.spent, status=status
     )
     return Partition(labels, evidence)
 
@@ -247,11 +241,13 @@ def read_generalised(
     return generalise(records, rules)
 
 
-def _choose_solver(name: str | None, kept: FurtherRequirements | None) -> Solver | None:
+def _choose_solver(
+    name: str | None, requirements: FurtherRequirements | None
+) -> Solver | None:
     """Return the solver of a name; refuse one if more than k is required."""
     if name is None:
         return None
-    if kept is not None:
+    if requirements is not None:
         raise JobError(
             f"solver = {name!r}, and groups are required to satisfy more than k, which "
             "the program does not contain.",
@@ -331,7 +327,7 @@ def search_low_loss(
     table: GeneralisedTable,
     k: int,
     first: Labels | None,
-    kept: FurtherRequirements | None,
+    requirements: FurtherRequirements | None,
     weighing: Weighing,
     seed: int,
     steps: float,
@@ -342,15 +338,15 @@ def search_low_loss(
     They lose no more than the first groups, or those of cuts at medians if None.
     """
     distinct = table.combine()
-    if k == 1 and kept is None:
+    if k == 1 and requirements is None:
         return renumber_groups(np.asarray(distinct.of_record)), Status.LOCAL
     if len(table) < 2 * k:
         return np.zeros(len(table), np.intp), Status.LOCAL
     for name in ("near", "group", "rebuild", "move"):
         import_module(f"aggopt.partition._generalising.{name}_kernels")
     if first is None:
-        first = make_first_groups(table, distinct.of_record, k, kept)
-    space = create_record_space(table, distinct, k, weighing.values, kept)
+        first = make_first_groups(table, distinct.of_record, k, requirements)
+    space = create_record_space(table, distinct, k, weighing.values, requirements)
     search = GroupSearch(space, np.asarray(first, np.int64), seed)
     clock = Deadline(limit.seconds, limit.progress)
     status = Status.INTERRUPTED
@@ -374,17 +370,22 @@ def search_low_loss(
 
 
 def make_first_groups(
-    table: GeneralisedTable, combination: I64, k: int, kept: FurtherRequirements | None
+    table: GeneralisedTable,
+    combination: I64,
+    k: int,
+    requirements: FurtherRequirements | None,
 ) -> I64:
     """Return the groups of cuts at medians (n,), made smaller if only k is required."""
-    if kept is None:
+    if requirements is None:
         labels = cut_at_medians(table, lambda members: len(members) >= k)
         return split_by_position(table, separate_piles(labels, combination, k), k)
     from aggopt.partition._generalising import group_kernels as kernels
 
     return cut_at_medians(
         table,
-        lambda members: len(members) >= k and kernels.are_allowed(kept, members),
+        lambda members: (
+            len(members) >= k and kernels.are_allowed(requirements, members)
+        ),
     )
 
 

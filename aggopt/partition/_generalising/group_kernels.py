@@ -32,32 +32,32 @@ TRIES = 3  # records of a combination whose groups are looked at
 
 @unrefcounted_inlined
 def measure_widened(
-    space: RecordSpace, least: I64, greatest: I64, i: int, limit: float
+    space: RecordSpace, lowest: I64, highest: I64, i: int, limit: float
 ) -> float:
     """Return the loss of a group with record i, or any loss above `limit` if it is."""
     total = 0.0
-    for a in range(len(least)):
+    for a in range(len(lowest)):
         v = space.positions[i, a]
-        total += measure_loss(space.losses, a, min(least[a], v), max(greatest[a], v))
+        total += measure_loss(space.losses, a, min(lowest[a], v), max(highest[a], v))
         if total > limit:
             break
     return total
 
 
 @unrefcounted_inlined
-def widen(space: RecordSpace, least: I64, greatest: I64, i: int) -> None:
+def widen(space: RecordSpace, lowest: I64, highest: I64, i: int) -> None:
     """Widen the span of a group in each attribute to include record i."""
-    for a in range(len(least)):
+    for a in range(len(lowest)):
         v = space.positions[i, a]
-        least[a] = min(least[a], v)
-        greatest[a] = max(greatest[a], v)
+        lowest[a] = min(lowest[a], v)
+        highest[a] = max(highest[a], v)
 
 
 @unrefcounted_inlined
-def start_hull(space: RecordSpace, least: I64, greatest: I64, i: int) -> None:
+def start_hull(space: RecordSpace, lowest: I64, highest: I64, i: int) -> None:
     """Set the span of a group in each attribute to record i alone."""
-    for a in range(len(least)):
-        least[a] = greatest[a] = space.positions[i, a]
+    for a in range(len(lowest)):
+        lowest[a] = highest[a] = space.positions[i, a]
 
 
 @unrefcounted_inlined
@@ -90,15 +90,15 @@ def fill_groups(space: RecordSpace, groups: HullGroups, labels: I64) -> None:
     for i in range(len(labels)):
         g = labels[i]
         if groups.size[g] == 0:
-            start_hull(space, groups.least[g], groups.greatest[g], i)
-        widen(space, groups.least[g], groups.greatest[g], i)
+            start_hull(space, groups.lowest[g], groups.highest[g], i)
+        widen(space, groups.lowest[g], groups.highest[g], i)
         link(groups, i, g)
         groups.size[g] += 1
         groups.mass[g] += space.weights[i]
     for g in range(len(groups.size)):
         if groups.size[g] > 0:
             groups.loss[g] = measure_hull(
-                space.losses, groups.least[g], groups.greatest[g]
+                space.losses, groups.lowest[g], groups.highest[g]
             )
 
 
@@ -114,18 +114,18 @@ def sum_losses(groups: HullGroups) -> float:
 
 @unrefcounted_inner
 def find_best_group(
-    space: RecordSpace, groups: HullGroups, i: int, random_state: U64, most: float
+    space: RecordSpace, groups: HullGroups, i: int, random_state: U64, limit: float
 ) -> tuple[int, float]:
     """Return the near open group that record i joins at least loss, and that loss.
 
-    Groups of records near i are looked at; -1 if none costs less than `most`.
+    Groups of records near i are looked at; -1 if none costs less than `limit`.
     """
     best = -1
-    least_cost = most
+    least_cost = limit
     v = space.weights[i]
-    own = space.combination[i]
+    combination = space.combination[i]
     for t in range(-1, space.near.shape[1]):
-        q = own if t < 0 else space.near[own, t]
+        q = combination if t < 0 else space.near[combination, t]
         if q < 0:
             break
         start = space.first[q]
@@ -139,8 +139,8 @@ def find_best_group(
             before = mass * groups.loss[g]
             loss = measure_widened(
                 space,
-                groups.least[g],
-                groups.greatest[g],
+                groups.lowest[g],
+                groups.highest[g],
                 i,
                 (least_cost + before) / (mass + v),
             )
@@ -152,18 +152,18 @@ def find_best_group(
 
 
 @inner
-def satisfies(kept: FurtherRequirements, members: I64) -> bool:
+def satisfies(requirements: FurtherRequirements, members: I64) -> bool:
     """Whether a group of records satisfies l, t and units; k is checked elsewhere."""
-    if len(kept.units.level) > 0 and not is_diverse_after_change(
-        kept.units, members, NOBODY, NOBODY
+    if len(requirements.units.level) > 0 and not is_diverse_after_change(
+        requirements.units, members, NOBODY, NOBODY
     ):
         return False
-    diverse = kept.promise.diverse
+    diverse = requirements.promise.diverse
     if len(diverse.level) > 0 and not is_diverse_after_change(
         diverse, members, NOBODY, NOBODY
     ):
         return False
-    close = kept.promise.close
+    close = requirements.promise.close
     return len(close.place) == 0 or _is_close(close, members)
 
 
@@ -181,6 +181,6 @@ def _is_close(close: Close, members: I64) -> bool:
 
 
 @compiled
-def are_allowed(kept: FurtherRequirements, members: I64) -> bool:
+def are_allowed(requirements: FurtherRequirements, members: I64) -> bool:
     """Whether records together satisfy the requirements, for Python."""
-    return satisfies(kept, members)
+    return satisfies(requirements, members)

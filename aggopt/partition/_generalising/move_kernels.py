@@ -25,14 +25,14 @@ def move_records(space: RecordSpace, groups: HullGroups, trial: RebuildTrial) ->
     Only for searches without requirements in addition to k.
     """
     d = space.positions.shape[1]
-    least = trial.least[0]
-    greatest = trial.greatest[0]
+    lowest = trial.lowest[0]
+    highest = trial.highest[0]
     moved = 0
     for i in range(len(space.positions)):
         g = groups.label[i]
         if groups.size[g] <= space.k or groups.loss[g] == 0.0:
             continue
-        rest = _measure_without(space, groups, g, i, least, greatest)
+        rest = _measure_without(space, groups, g, i, lowest, highest)
         v = space.weights[i]
         gain = groups.mass[g] * groups.loss[g] - (groups.mass[g] - v) * rest
         groups.open[g] = False
@@ -46,29 +46,29 @@ def move_records(space: RecordSpace, groups: HullGroups, trial: RebuildTrial) ->
         groups.mass[g] -= v
         groups.loss[g] = rest
         for a in range(d):
-            groups.least[g, a] = least[a]
-            groups.greatest[g, a] = greatest[a]
+            groups.lowest[g, a] = lowest[a]
+            groups.highest[g, a] = highest[a]
         link(groups, i, to)
         groups.size[to] += 1
         groups.mass[to] += v
-        widen(space, groups.least[to], groups.greatest[to], i)
+        widen(space, groups.lowest[to], groups.highest[to], i)
         groups.loss[to] = measure_hull(
-            space.losses, groups.least[to], groups.greatest[to]
+            space.losses, groups.lowest[to], groups.highest[to]
         )
     return moved
 
 
 @unrefcounted_inner
 def _measure_without(
-    space: RecordSpace, groups: HullGroups, g: int, i: int, least: I64, greatest: I64
+    space: RecordSpace, groups: HullGroups, g: int, i: int, lowest: I64, highest: I64
 ) -> float:
     """Return the loss of group g without record i, and write its hull."""
     r = groups.head[g]
     if r == i:
         r = groups.following[r]
-    start_hull(space, least, greatest, r)
+    start_hull(space, lowest, highest, r)
     while r >= 0:
         if r != i:
-            widen(space, least, greatest, r)
+            widen(space, lowest, highest, r)
         r = groups.following[r]
-    return measure_hull(space.losses, least, greatest)
+    return measure_hull(space.losses, lowest, highest)

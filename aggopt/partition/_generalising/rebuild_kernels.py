@@ -85,12 +85,12 @@ def _rebuild_near(
     before = _take_records(space, groups, trial, i)
     gain = 0.0
     if before >= 0.0:
-        most = before + HOPELESS * temperature + EQUAL
-        after = _grow_groups(space, groups, trial, most)
-        if after < most:
-            after = _place_rest(space, groups, trial, after, most)
-        accepted = after < most and _accepts(trial, before - after, temperature)
-        if accepted and _are_satisfied(space.kept, groups, trial):
+        max_loss = before + HOPELESS * temperature + EQUAL
+        after = _grow_groups(space, groups, trial, max_loss)
+        if after < max_loss:
+            after = _place_rest(space, groups, trial, after, max_loss)
+        accepted = after < max_loss and _accepts(trial, before - after, temperature)
+        if accepted and _are_satisfied(space.requirements, groups, trial):
             gain = before - after
             _commit(space, groups, trial)
         else:
@@ -185,11 +185,11 @@ def _draw_near(space: RecordSpace, trial: RebuildTrial, i: int, r: int) -> int:
 
 @unrefcounted_inner
 def _grow_groups(
-    space: RecordSpace, groups: HullGroups, trial: RebuildTrial, most: float
+    space: RecordSpace, groups: HullGroups, trial: RebuildTrial, max_loss: float
 ) -> float:
     """Grow as many groups as the free records allow; return their loss.
 
-    inf if they lose more than `most`, or if there is no group.
+    inf if they lose more than `max_loss`, or if there is no group.
     """
     limit = trial.counts[LEFT] // space.k
     if limit > 1 and draw_share(trial.random_state) < FEWER:
@@ -203,7 +203,7 @@ def _grow_groups(
             break
         t = trial.counts[NEW] - 1
         loss += trial.mass[t] * trial.loss[t]
-        if loss > most:
+        if loss > max_loss:
             return np.inf
     return loss if trial.counts[NEW] > 0 else np.inf
 
@@ -220,21 +220,21 @@ def _grow_group(space: RecordSpace, trial: RebuildTrial, guide: float) -> bool:
     trial.size[t] = 0
     trial.mass[t] = 0.0
     seed = _choose_seed(space, trial)
-    start_hull(space, trial.least[t], trial.greatest[t], trial.records[seed])
-    lacking_levels, lacking_units = _count_required(space.kept)
+    start_hull(space, trial.lowest[t], trial.highest[t], trial.records[seed])
+    lacking_levels, lacking_units = _count_required(space.requirements)
     at = seed
     while True:
         i = trial.records[at]
-        widen(space, trial.least[t], trial.greatest[t], i)
+        widen(space, trial.lowest[t], trial.highest[t], i)
         trial.size[t] += 1
         trial.mass[t] += space.weights[i]
         _take_free(trial, at, t)
-        new_level, new_unit = _count_new(space.kept, trial, i)
+        new_level, new_unit = _count_new(space.requirements, trial, i)
         lacking_levels -= new_level
         lacking_units -= new_unit
         if trial.size[t] >= space.k and lacking_levels <= 0 and lacking_units <= 0:
             members = trial.records[trial.counts[LEFT] : begin]
-            if _is_satisfied_by(space.kept, members):
+            if _is_satisfied_by(space.requirements, members):
                 break
             if trial.size[t] >= GROWTH * space.k:
                 at = -1
@@ -253,7 +253,7 @@ def _grow_group(space: RecordSpace, trial: RebuildTrial, guide: float) -> bool:
                 trial.target[y] = FREE
             trial.counts[LEFT] = begin
             return False
-    trial.loss[t] = measure_hull(space.losses, trial.least[t], trial.greatest[t])
+    trial.loss[t] = measure_hull(space.losses, trial.lowest[t], trial.highest[t])
     trial.counts[NEW] = t + 1
     return True
 
@@ -315,11 +315,11 @@ def _choose_next(
     ties = 0
     for y in range(trial.counts[LEFT]):
         i = trial.records[y]
-        if not _helps(space.kept, trial, i, new_level, new_unit):
+        if not _helps(space.requirements, trial, i, new_level, new_unit):
             continue
         reward = guide * space.prices[space.combination[i]]
-        most = (lowest + EQUAL + reward) / space.k
-        loss = measure_widened(space, trial.least[t], trial.greatest[t], i, most)
+        max_widened = (lowest + EQUAL + reward) / space.k
+        loss = measure_widened(space, trial.lowest[t], trial.highest[t], i, max_widened)
         cost = space.k * loss - reward
         if cost < lowest - EQUAL:
             lowest = cost
@@ -336,64 +336,73 @@ def _choose_next(
 
 
 @unrefcounted_inlined
-def _count_required(kept: FurtherRequirements | None) -> tuple[int, int]:
+def _count_required(requirements: FurtherRequirements | None) -> tuple[int, int]:
     """Return the numbers of levels and of units that a group needs."""
-    if kept is None:
+    if requirements is None:
         return 0, 0
-    return kept.promise.diverse.required, kept.units.required
+    return requirements.promise.diverse.required, requirements.units.required
 
 
 @unrefcounted_inlined
-def _has_seen(level: I64, seen: I64, i: int, stamp: int) -> bool:
+def _has_seen(level: I64, stamps: I64, i: int, stamp: int) -> bool:
     """Whether the group in turn has the level of record i, if there are levels."""
-    return len(level) == 0 or seen[level[i]] == stamp
+    return len(level) == 0 or stamps[level[i]] == stamp
 
 
 @unrefcounted_inlined
 def _helps(
-    kept: FurtherRequirements | None,
+    requirements: FurtherRequirements | None,
     trial: RebuildTrial,
     i: int,
     new_level: bool,
     new_unit: bool,
 ) -> bool:
     """Whether record i has a level and a unit that are new, where these are needed."""
-    if kept is None:
+    if requirements is None:
         return True
     stamp = trial.counts[STAMP]
-    if new_level and _has_seen(kept.promise.diverse.level, trial.seen_levels, i, stamp):
+    if new_level and _has_seen(
+        requirements.promise.diverse.level, trial.seen_levels, i, stamp
+    ):
         return False
-    return not (new_unit and _has_seen(kept.units.level, trial.seen_units, i, stamp))
-
-
-@unrefcounted_inlined
-def _count_new(
-    kept: FurtherRequirements | None, trial: RebuildTrial, i: int
-) -> tuple[int, int]:
-    """Return whether value and unit of record i are new to the group, and note them."""
-    if kept is None:
-        return 0, 0
-    return (
-        _note(kept.promise.diverse.level, trial.seen_levels, i, trial.counts[STAMP]),
-        _note(kept.units.level, trial.seen_units, i, trial.counts[STAMP]),
+    return not (
+        new_unit and _has_seen(requirements.units.level, trial.seen_units, i, stamp)
     )
 
 
 @unrefcounted_inlined
-def _note(level: I64, seen: I64, i: int, stamp: int) -> int:
+def _count_new(
+    requirements: FurtherRequirements | None, trial: RebuildTrial, i: int
+) -> tuple[int, int]:
+    """Return whether value and unit of record i are new to the group, and note them."""
+    if requirements is None:
+        return 0, 0
+    return (
+        _note(
+            requirements.promise.diverse.level,
+            trial.seen_levels,
+            i,
+            trial.counts[STAMP],
+        ),
+        _note(requirements.units.level, trial.seen_units, i, trial.counts[STAMP]),
+    )
+
+
+@unrefcounted_inlined
+def _note(level: I64, stamps: I64, i: int, stamp: int) -> int:
     """Return 1 if the level of record i is new to the group in turn, and note it."""
-    if _has_seen(level, seen, i, stamp):
+    if _has_seen(level, stamps, i, stamp):
         return 0
-    seen[level[i]] = stamp
+    stamps[level[i]] = stamp
     return 1
 
 
 @unrefcounted_inlined
-def _is_satisfied_by(kept: FurtherRequirements | None, members: I64) -> bool:
+def _is_satisfied_by(requirements: FurtherRequirements | None, members: I64) -> bool:
     """Whether records together satisfy the requirements, if there are any."""
-    if kept is None:
+    if requirements is None:
         return True
-    return satisfies(kept, members)
+    return satisfies(requirements, members)
 
 
 @unrefcounted_inner
@@ -402,18 +411,18 @@ def _place_rest(
     groups: HullGroups,
     trial: RebuildTrial,
     loss: float,
-    most: float,
+    max_loss: float,
 ) -> float:
     """Send each free record where it costs least: a new group, or one that stays.
 
-    Returns the loss of the trial; inf if it exceeds `most`.
+    Returns the loss of the trial; inf if it exceeds `max_loss`.
     """
     for p in range(trial.counts[LEFT]):
         i = trial.records[p]
         if groups.size[trial.source[p]] > LARGE * space.k:
             trial.target[p] = STAYS  # lent: it returns
             loss += space.weights[i] * groups.loss[trial.source[p]]
-            if loss > most:
+            if loss > max_loss:
                 return np.inf
             continue
         best, cost = _find_new_group(space, trial, i)
@@ -423,14 +432,14 @@ def _place_rest(
             loss += cost_outside
         else:
             trial.target[p] = best
-            widen(space, trial.least[best], trial.greatest[best], i)
+            widen(space, trial.lowest[best], trial.highest[best], i)
             trial.size[best] += 1
             trial.mass[best] += space.weights[i]
             trial.loss[best] = measure_hull(
-                space.losses, trial.least[best], trial.greatest[best]
+                space.losses, trial.lowest[best], trial.highest[best]
             )
             loss += cost
-        if loss > most:
+        if loss > max_loss:
             return np.inf
     return loss
 
@@ -447,8 +456,8 @@ def _find_new_group(
         before = trial.mass[t] * trial.loss[t]
         loss = measure_widened(
             space,
-            trial.least[t],
-            trial.greatest[t],
+            trial.lowest[t],
+            trial.highest[t],
             i,
             (lowest + before) / (trial.mass[t] + v),
         )
@@ -469,17 +478,17 @@ def _join_outside(
     trial.old_size[c] = groups.size[g]
     trial.old_mass[c] = groups.mass[g]
     trial.old_loss[c] = groups.loss[g]
-    for a in range(groups.least.shape[1]):
-        trial.old_least[c, a] = groups.least[g, a]
-        trial.old_greatest[c, a] = groups.greatest[g, a]
+    for a in range(groups.lowest.shape[1]):
+        trial.old_lowest[c, a] = groups.lowest[g, a]
+        trial.old_highest[c, a] = groups.highest[g, a]
     trial.counts[CHANGES] = c + 1
     trial.target[p] = JOINS
     trial.joined[p] = g
     i = trial.records[p]
-    widen(space, groups.least[g], groups.greatest[g], i)
+    widen(space, groups.lowest[g], groups.highest[g], i)
     groups.size[g] += 1
     groups.mass[g] += space.weights[i]
-    groups.loss[g] = measure_hull(space.losses, groups.least[g], groups.greatest[g])
+    groups.loss[g] = measure_hull(space.losses, groups.lowest[g], groups.highest[g])
 
 
 @unrefcounted_inner
@@ -490,31 +499,31 @@ def _restore(groups: HullGroups, trial: RebuildTrial) -> None:
         groups.size[g] = trial.old_size[c]
         groups.mass[g] = trial.old_mass[c]
         groups.loss[g] = trial.old_loss[c]
-        for a in range(groups.least.shape[1]):
-            groups.least[g, a] = trial.old_least[c, a]
-            groups.greatest[g, a] = trial.old_greatest[c, a]
+        for a in range(groups.lowest.shape[1]):
+            groups.lowest[g, a] = trial.old_lowest[c, a]
+            groups.highest[g, a] = trial.old_highest[c, a]
 
 
 @unrefcounted_inlined
 def _are_satisfied(
-    kept: FurtherRequirements | None, groups: HullGroups, trial: RebuildTrial
+    requirements: FurtherRequirements | None, groups: HullGroups, trial: RebuildTrial
 ) -> bool:
     """Whether all groups that the trial makes or widens satisfy the requirements."""
-    if kept is None:
+    if requirements is None:
         return True
     for t in range(trial.counts[NEW]):
         number = _gather_members(groups, trial, NOWHERE, t)
-        if not satisfies(kept, trial.members[:number]):
+        if not satisfies(requirements, trial.members[:number]):
             return False
     for c in range(trial.counts[CHANGES]):
         number = _gather_members(groups, trial, trial.changed[c], NOWHERE)
-        if not satisfies(kept, trial.members[:number]):
+        if not satisfies(requirements, trial.members[:number]):
             return False
     for t in range(trial.counts[DISSOLVED]):
         g = trial.dissolved[t]
         number = _gather_members(groups, trial, g, NOWHERE)
         is_changed = 0 < number < groups.size[g]
-        if is_changed and not satisfies(kept, trial.members[:number]):
+        if is_changed and not satisfies(requirements, trial.members[:number]):
             return False
     return True
 
@@ -554,11 +563,11 @@ def _leaves(trial: RebuildTrial, r: int) -> bool:
 def _shrink_hull(space: RecordSpace, groups: HullGroups, g: int) -> None:
     """Fit the hull of a group to the records that it still has."""
     r = groups.head[g]
-    start_hull(space, groups.least[g], groups.greatest[g], r)
+    start_hull(space, groups.lowest[g], groups.highest[g], r)
     while r >= 0:
-        widen(space, groups.least[g], groups.greatest[g], r)
+        widen(space, groups.lowest[g], groups.highest[g], r)
         r = groups.following[r]
-    groups.loss[g] = measure_hull(space.losses, groups.least[g], groups.greatest[g])
+    groups.loss[g] = measure_hull(space.losses, groups.lowest[g], groups.highest[g])
 
 
 @unrefcounted_inner
@@ -587,9 +596,9 @@ def _commit(space: RecordSpace, groups: HullGroups, trial: RebuildTrial) -> None
         groups.size[g] = trial.size[t]
         groups.mass[g] = trial.mass[t]
         groups.loss[g] = trial.loss[t]
-        for a in range(groups.least.shape[1]):
-            groups.least[g, a] = trial.least[t, a]
-            groups.greatest[g, a] = trial.greatest[t, a]
+        for a in range(groups.lowest.shape[1]):
+            groups.lowest[g, a] = trial.lowest[t, a]
+            groups.highest[g, a] = trial.highest[t, a]
     for p in range(trial.counts[RECORDS]):
         to = trial.target[p]
         if to == JOINS:

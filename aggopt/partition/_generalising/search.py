@@ -36,7 +36,7 @@ def create_record_space(
     distinct: DistinctRecords,
     k: int,
     weights: F64 | None,
-    kept: FurtherRequirements | None,
+    requirements: FurtherRequirements | None,
 ) -> RecordSpace:
     """Return the records as arrays for compiled code, with the near ones of each."""
     losses = pack_losses(table.attributes)
@@ -54,7 +54,7 @@ def create_record_space(
         near,
         estimate_prices(distinct.counts, near, distances, k),
         np.ones(len(table)) if weights is None else weights,
-        kept,
+        requirements,
     )
 
 
@@ -175,7 +175,7 @@ class GroupSearch:
         """Move single records where they cost less; return how many."""
         from aggopt.partition._generalising import move_kernels as kernels
 
-        if self.space.kept is not None:
+        if self.space.requirements is not None:
             return 0
         return int(kernels.move_records(self.space, self.groups, self.trial))
 
@@ -201,8 +201,8 @@ def _create_groups(space: RecordSpace, labels: I64) -> HullGroups:
         head=np.full(size, -1, np.int64),
         following=np.full(n, -1, np.int64),
         preceding=np.full(n, -1, np.int64),
-        least=np.zeros((size, d), np.int64),
-        greatest=np.zeros((size, d), np.int64),
+        lowest=np.zeros((size, d), np.int64),
+        highest=np.zeros((size, d), np.int64),
         size=np.zeros(size, np.int64),
         mass=np.zeros(size),
         loss=np.zeros(size),
@@ -215,32 +215,32 @@ def _create_groups(space: RecordSpace, labels: I64) -> HullGroups:
 def _create_trial(space: RecordSpace, seed: int) -> RebuildTrial:
     """Return a trial without records; `seed` is that of all random choices."""
     n, d = space.positions.shape
-    most = (LARGE + 1) * MOST * space.k + 1
-    kept = space.kept
+    capacity = (LARGE + 1) * MOST * space.k + 1
+    requirements = space.requirements
     levels = units = 0
-    if kept is not None:
-        levels = int(kept.promise.diverse.level.max(initial=0)) + 1
-        units = int(kept.units.level.max(initial=0)) + 1
+    if requirements is not None:
+        levels = int(requirements.promise.diverse.level.max(initial=0)) + 1
+        units = int(requirements.units.level.max(initial=0)) + 1
     return RebuildTrial(
-        records=np.zeros(most, np.int64),
-        source=np.zeros(most, np.int64),
-        target=np.zeros(most, np.int64),
-        joined=np.zeros(most, np.int64),
+        records=np.zeros(capacity, np.int64),
+        source=np.zeros(capacity, np.int64),
+        target=np.zeros(capacity, np.int64),
+        joined=np.zeros(capacity, np.int64),
         dissolved=np.zeros(MOST, np.int64),
-        least=np.zeros((most, d), np.int64),
-        greatest=np.zeros((most, d), np.int64),
-        size=np.zeros(most, np.int64),
-        mass=np.zeros(most),
-        loss=np.zeros(most),
-        changed=np.zeros(most, np.int64),
-        old_least=np.zeros((most, d), np.int64),
-        old_greatest=np.zeros((most, d), np.int64),
-        old_size=np.zeros(most, np.int64),
-        old_mass=np.zeros(most),
-        old_loss=np.zeros(most),
+        lowest=np.zeros((capacity, d), np.int64),
+        highest=np.zeros((capacity, d), np.int64),
+        size=np.zeros(capacity, np.int64),
+        mass=np.zeros(capacity),
+        loss=np.zeros(capacity),
+        changed=np.zeros(capacity, np.int64),
+        old_lowest=np.zeros((capacity, d), np.int64),
+        old_highest=np.zeros((capacity, d), np.int64),
+        old_size=np.zeros(capacity, np.int64),
+        old_mass=np.zeros(capacity),
+        old_loss=np.zeros(capacity),
         seen_levels=np.zeros(levels, np.int64),
         seen_units=np.zeros(units, np.int64),
-        members=np.zeros(n if kept is not None else 0, np.int64),
+        members=np.zeros(n if requirements is not None else 0, np.int64),
         random_state=np.random.default_rng(seed).integers(
             2**63, size=1, dtype=np.uint64
         ),

@@ -39,7 +39,7 @@ class RecordSpace(NamedTuple):
         Loss that a record of each combination at least costs, roughly.
     weights : (n,)
         Sampling weights, of mean 1.
-    kept
+    requirements
         Requirements in addition to k; None compiles to nothing.
     """
 
@@ -52,7 +52,7 @@ class RecordSpace(NamedTuple):
     near: I32
     prices: F64
     weights: F64
-    kept: FurtherRequirements | None
+    requirements: FurtherRequirements | None
 
 
 class HullGroups(NamedTuple):
@@ -69,8 +69,8 @@ class HullGroups(NamedTuple):
     head: I64
     following: I64
     preceding: I64
-    least: I64
-    greatest: I64
+    lowest: I64
+    highest: I64
     size: I64
     mass: F64
     loss: F64
@@ -94,9 +94,9 @@ class RebuildTrial(NamedTuple):
         See above.
     dissolved : (g,)
         Groups that the trial takes records from.
-    least, greatest, size, mass, loss
+    lowest, highest, size, mass, loss
         New groups, as in `HullGroups`.
-    changed, old_least, old_greatest, old_size, old_mass, old_loss
+    changed, old_lowest, old_highest, old_size, old_mass, old_loss
         Groups outside the trial that records join, as they were before.
     seen_levels, seen_units
         Stamp of the last group that had each level, and each unit.
@@ -114,14 +114,14 @@ class RebuildTrial(NamedTuple):
     target: I64
     joined: I64
     dissolved: I64
-    least: I64
-    greatest: I64
+    lowest: I64
+    highest: I64
     size: I64
     mass: F64
     loss: F64
     changed: I64
-    old_least: I64
-    old_greatest: I64
+    old_lowest: I64
+    old_highest: I64
     old_size: I64
     old_mass: F64
     old_loss: F64

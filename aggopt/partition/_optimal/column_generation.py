@@ -91,7 +91,7 @@ def _separate_cuts(
 
 
 def count_quotients(groups: GroupColumns, cuts: list[SubsetCut], n: int) -> Any:
-    """Return, by cut and group, floor(|S & T| / p), as a sparse matrix by columns."""
+    """Return floor(|S & T| / p) of each cut and group, sparse, by columns."""
     from scipy.sparse import csc_array
 
     inside = groups.members >= 0
@@ -424,7 +424,7 @@ class ColumnGeneration:
         return best.value - self.bound <= best.gap * best.value / 2
 
     def add_sizes(self) -> None:
-        """Add the rows of the pair program's sets: how many groups fit in each."""
+        """Add a cut for each set of the pair program: how many groups fit in it."""
         if self.root is not None and self.root.cuts:
             self.master.add_cuts([*self.root.cuts])
 

@@ -224,7 +224,7 @@ class ScaledIncumbent:
         return True
 
     def bound_by_pairs(self, seconds: float, clock: Deadline, report: Progress) -> None:
-        """Raise the bound to that of the pair program, within a budget in seconds.
+        """Raise the bound by the pair program, within a budget in seconds.
 
         Raises
         ------
@@ -251,7 +251,7 @@ class ScaledIncumbent:
 
     @property
     def prices(self) -> "PairPrices | None":
-        """Prices that prove the bound of the pair program, in the best's units."""
+        """Prices that prove the bound of the pair program, in the units of `best`."""
         prices: PairPrices | None = self.pair_prices
         if prices is None:
             return None

@@ -303,12 +303,12 @@ def _improve_incumbent(
 def _bound_by_pairs(
     work: ScaledIncumbent, options: _OptimalOptions, clock: Deadline
 ) -> None:
-    """Raise the bound by the pair program, in a share of the time that k determines."""
+    """Raise the bound by the pair program, in a share of the time that depends on k."""
     quick = read_budget("quick", len(work.records), work.best.k)
-    most = MANY_SECONDS * clock.left
-    if quick > most:
+    seconds = MANY_SECONDS * clock.left
+    if quick > seconds:
         return
-    within = FEW_SECONDS * clock.left if work.best.k <= SMALL else most
+    within = FEW_SECONDS * clock.left if work.best.k <= SMALL else seconds
     work.bound_by_pairs(
         max(quick, min(TIMES * quick, within)),
         Deadline(max(quick, within)),

@@ -135,7 +135,7 @@ class SubsetCut(NamedTuple):
 
     @property
     def side(self) -> int:
-        """The most that the groups of a partition add up to."""
+        """Right-hand side of the cut: at most this many groups fit in its records."""
         return len(self.records) // self.divisor
 
 
@@ -186,7 +186,7 @@ class Duals:
 
     @property
     def spread(self) -> Floats:
-        """Duals of records (n,), with those of cuts spread over their records.
+        """Duals of records (n,), each with its share of the duals of cuts.
 
         No group prices out at them if none does at these.
         """

@@ -93,7 +93,7 @@ MIXES = (0.25, 0.5, 0.75, 0.9, 1.0)
 
 
 def raise_bound_by_mixing(generation: ColumnGeneration, clock: Deadline) -> bool:
-    """Raise the bound by duals between the pair program's and those of the master.
+    """Raise the bound by mixtures of the duals of the pair program and the master.
 
     A group that prices out at them does so at the master's, too.  The nearer they are
     to the pair program's, the sooner exact pricing ends.  Return whether it ended each

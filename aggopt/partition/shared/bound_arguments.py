@@ -118,7 +118,7 @@ def _read_confidential(
 
 
 def _require_alpha(alpha: object, largest: float) -> float:
-    """Return alpha; raise unless it is a share that the whole table does not exceed."""
+    """Return alpha; refuse one below the largest share of a value in the table."""
     if not is_number(alpha) or not 0 < alpha <= 1:  # type: ignore[operator]
         raise JobError(
             f"alpha = {quote_limit(alpha)}.",

@@ -211,7 +211,7 @@ def certify_squares(
     def proven(value: float, budget: Budget) -> Certificate:
         unit_records, power = scaled_down()
         scaled_loss = lost_scaled()
-        known = prove_promised_loss(
+        promised = prove_promised_loss(
             unit_records,
             k,
             requirements,
@@ -221,13 +221,13 @@ def certify_squares(
             loss=scaled_loss,
         )
         if budget.bound not in BUDGETS:
-            warn_of_limit(known)
-        bound = min(known.bound, scaled_loss)
+            warn_of_limit(promised)
+        bound = min(promised.bound, scaled_loss)
         met = scaled_loss - bound <= MET * scaled_loss and (
             scaled_loss > 0 or has_equal_records(records, labels)
         )
         lower_bound = rescale_squares(bound, power) * weighing.unit
-        ended = Status.INTERRUPTED if known.interrupted else status
+        ended = Status.INTERRUPTED if promised.interrupted else status
         return make_certificate(met, ended, value, lower_bound, by, seconds)
 
     return Evidence(status, objective, proven, Budget())

@@ -89,7 +89,11 @@ def list_pair_requirements(
     requirements: "Sequence[Requirement | PairRequirement]",
 ) -> "list[PairRequirement]":
     """Return requirements as rows of the pair program; others have no rows."""
-    return [rows for each in requirements for rows in _iterate_pair_requirements(each)]
+    return [
+        rows
+        for requirement in requirements
+        for rows in _iterate_pair_requirements(requirement)
+    ]
 
 
 def bound_closeness(
@@ -97,11 +101,12 @@ def bound_closeness(
     requirements: "Sequence[Requirement | PairRequirement]",
     left: float = inf,
 ) -> float:
-    """Return the largest bound of one t and ordered attribute; 0.0 without any."""
+    """Return the largest bound from t of one ordered attribute; 0.0 without any."""
     bounds = [
-        bound_close_loss(records, each.distance, float(each.t), left)
-        for each in requirements
-        if isinstance(each, Closeness) and isinstance(each.distance, Ordered)
+        bound_close_loss(records, requirement.distance, float(requirement.t), left)
+        for requirement in requirements
+        if isinstance(requirement, Closeness)
+        and isinstance(requirement.distance, Ordered)
     ]
     return max(bounds, default=0.0)
 
@@ -109,6 +114,7 @@ def bound_closeness(
 def _iterate_pair_requirements(
     requirement: "Requirement | PairRequirement",
 ) -> "Iterator[PairRequirement]":
+    """Yield the rows of the pair program for a requirement; none if it has none."""
     from aggopt.algorithms.pair_bound import requirements as rows
 
     if isinstance(requirement, rows.PairRequirement):
@@ -117,11 +123,11 @@ def _iterate_pair_requirements(
         if not requirement.trivial:
             yield _convert_closeness(requirement.distance, float(requirement.t))
     elif isinstance(requirement, Diversity):
-        codes, least = requirement.codes, requirement.required_l
-        yield rows.DistinctClasses(codes, least)
+        codes, required_l = requirement.codes, requirement.required_l
+        yield rows.DistinctClasses(codes, required_l)
         if requirement.kind == "entropy":
-            yield rows.LimitedShares(codes, _find_largest_share(codes, least))
-        elif requirement.c is not None and least > 1:
+            yield rows.LimitedShares(codes, _find_largest_share(codes, required_l))
+        elif requirement.c is not None and required_l > 1:
             # r_1 < c (r_l + ...) <= c (s - r_1) for the most frequent value
             yield rows.LimitedShares(codes, requirement.c / (1 + requirement.c))
     elif isinstance(requirement, Sensitivity):

@@ -156,7 +156,7 @@ class Partition:
         0.613
         """
         read_budget(bound, len(self), 1)
-        evidence = [each.with_bound(bound) for each in self.evidence]
+        evidence = [part.with_bound(bound) for part in self.evidence]
         return Partition(self.labels, evidence, merging=self.merging)
 
     @property
@@ -291,9 +291,9 @@ def combine_blocks(
 
 
 def budget_bound(partition: Partition, bound: str | float, share: float) -> Partition:
-    """Return the partition of a part of a table, with its share of a bound's budget."""
+    """Return the partition of a table's part, with its share of the bound's budget."""
     partition = partition if bound == QUICK else partition.with_bound(bound)
-    evidence = [each.take_share(share) for each in partition.evidence]
+    evidence = [part.take_share(share) for part in partition.evidence]
     return Partition(partition.labels, evidence, merging=partition.merging)
 
 

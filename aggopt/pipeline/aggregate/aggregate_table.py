@@ -104,7 +104,7 @@ def join_columns(
 def _publish_spans(
     partitioned: PartitionedTable, name: str, values: Floats
 ) -> tuple[Floats, Certificate]:
-    """Return the middles (n,) of statements about a number, and their certificate.
+    """Return the middles (n,) of a number's published ranges, and their certificate.
 
     They are missing where `values` (n,) are.  The objective is the generalised loss of
     the records, by weight; no statement that is true of the groups loses less.
@@ -130,7 +130,7 @@ def _publishes_statements(partitioned: PartitionedTable, name: str) -> bool:
 def _certify_nodes(
     partitioned: PartitionedTable, name: str, values: Floats
 ) -> Certificate:
-    """Return the certificate of the generalised loss of a category's nodes (n, d)."""
+    """Return the certificate of a category's loss by its published nodes (n, d)."""
     j = partitioned.job.roles.quasi_identifier.index(name)
     attribute = cast(Encoded, partitioned.records).attributes[j]
     losses = compute_node_losses(attribute.domain, attribute.rule)

@@ -195,7 +195,7 @@ def aggregate_by_stratum(
     parts = []
     places = []
     for rows in strata.members:
-        own, kept_groups = _number_groups(labels[rows], X.shape[1])
+        labels_of_stratum, kept_groups = _number_groups(labels[rows], X.shape[1])
         stratum_settings = _select_settings(settings, len(X), rows, kept_groups, done)
         if "delta" in settings:
             stratum_settings["delta"] = _scale_distances(
@@ -204,7 +204,7 @@ def aggregate_by_stratum(
                 X[rows],
                 stratum_settings.get("weights"),
             )
-        parts.append((combine, X[rows], own, stratum_settings))
+        parts.append((combine, X[rows], labels_of_stratum, stratum_settings))
         places.append(kept_groups)
         done += len(rows)
     aggregations = _aggregate_strata(

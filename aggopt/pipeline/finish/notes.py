@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.core.column_names import list_confusable_names
 from aggopt.core.deadline import LONGEST
-from aggopt.core.plural import plural
+from aggopt.core.plural import format_percent, plural
 from aggopt.core.types import Bool, Floats
 from aggopt.data.context.units import find_repeated_identifiers
 from aggopt.data.parsing.recoding import describe_recodings
@@ -347,18 +347,13 @@ def explain_excessive_loss(measures: Assessment | None, limits: Measures) -> str
     if measures.il <= limit:
         return None
     loss = _describe_measured_loss(measures)
-    return f"{loss}, and largest_loss = {limit:g} allows {_format_percent(limit)}."
+    return f"{loss}, and largest_loss = {limit:g} allows {format_percent(limit)}."
 
 
 def _describe_measured_loss(measures: Assessment) -> str:
     """Return the text of the information loss in percent."""
     return (
-        f"The release loses {_format_percent(measures.il)} of the sum of squares (IL) "
+        f"The release loses {format_percent(measures.il)} of the sum of squares (IL) "
         "of "
         f"{plural(measures.n, 'record')}"
     )
-
-
-def _format_percent(share: float) -> str:
-    """Return a share as text in percent."""
-    return f"{100 * share:.2f} %"

@@ -19,7 +19,10 @@ def describe_promise_costs(partitioned: PartitionedTable) -> list[str]:
     if len(partitioned.whole) < FEWEST:
         return []
     requirements = list_requirements(partitioned.held)
-    texts = [f"{each.name} {each.sign} {each.required:g}" for each in requirements]
+    texts = [
+        f"{requirement.name} {requirement.sign} {requirement.required:g}"
+        for requirement in requirements
+    ]
     promise = " and ".join(dict.fromkeys(texts)) or "the requirements besides k"
     names = partition_names(partitioned.blocks, partitioned.job)
     several = len(partitioned.blocks) > 1
@@ -40,19 +43,19 @@ def _describe_costs(block: Block, k: int, promise: str, whose: str) -> str | Non
     proof = block.certificate
     if not free or not np.isfinite(free) or proof.objective <= free:
         return None
-    cost = f"{_format_percent(proof.objective / free - 1)} {PROMISE_COST}"
+    cost = f"{_round_percent_down(proof.objective / free - 1)} {PROMISE_COST}"
     if proof.bound is None or proof.bound <= free:
         return (
             f"Groups{whose} with {promise}: no least cost compared with k = {k} alone "
             f"is proven. They cost {cost}"
         )
-    least = _format_percent(proof.bound / free - 1)
+    added_share = _round_percent_down(proof.bound / free - 1)
     return (
-        f"Groups{whose} with {promise} cost at least {least} more squared error than "
-        f"the best groups of k = {k} alone. They cost {cost}"
+        f"Groups{whose} with {promise} cost at least {added_share} more squared "
+        f"error than the best groups of k = {k} alone. They cost {cost}"
     )
 
 
-def _format_percent(share: float) -> str:
+def _round_percent_down(share: float) -> str:
     """Return a share as text in percent, rounded down."""
     return f"{np.floor(1000 * share) / 10:.1f} %"

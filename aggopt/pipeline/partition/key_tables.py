@@ -20,12 +20,12 @@ SOLVER = "cell suppression"
 
 
 def add_key_block(
-    rest: Partitions, whole: Floats, job: Job, strata: RecordStrata | None
+    rest: Partitions, numbers: Floats, job: Job, strata: RecordStrata | None
 ) -> Partitions:
     """Return the groups of the rest, and the keys as a last block.
 
     Records of one stratum with equal published keys are a group of that block, and
-    `kept` marks the values that are published.  `whole` (n, d) are the
+    `kept` marks the values that are published.  `numbers` (n, d) are the
     quasi-identifiers as numbers.
     The certificate states the weight of the suppressed cells, and a bound.
 
@@ -36,7 +36,7 @@ def add_key_block(
     """
     names = job.roles.quasi_identifier
     columns = tuple(map(names.index, job.key_columns))
-    values = whole[:, list(columns)]
+    values = numbers[:, list(columns)]
     codes = np.where(np.isnan(values), -1, values).astype(np.int64)
     place = {name: j for j, name in enumerate(job.key_columns)}
     tables = [[place[name] for name in keys] for keys in job.privacy.keys or ()]
@@ -55,10 +55,10 @@ def add_key_block(
     published = [*np.where(cells.kept, codes, -1).T]
     published += [] if strata is None else [strata.labels]
     labels = combine_codes(map(renumber_groups, published))
-    kept = np.ones(whole.shape, bool) if rest.kept is None else rest.kept.copy()
-    kept[:, list(columns)] = cells.kept
+    is_kept = np.ones(numbers.shape, bool) if rest.kept is None else rest.kept.copy()
+    is_kept[:, list(columns)] = cells.kept
     block = Block(columns, Partition(labels, proof))
-    return Partitions((*rest.blocks, block), None if kept.all() else kept)
+    return Partitions((*rest.blocks, block), None if is_kept.all() else is_kept)
 
 
 def _suppress_within_strata(
@@ -70,14 +70,14 @@ def _suppress_within_strata(
     """Return the cells whose suppression leaves k records of a stratum equal."""
     prices = _read_prices(job)
     members = [np.arange(len(codes))] if strata is None else [*strata.members]
-    kept = np.empty(codes.shape, bool)
+    is_kept = np.empty(codes.shape, bool)
     cost = bound = 0.0
     for rows in members:
         cells = suppress_cells(codes[rows], tables, job.privacy.k, prices)
-        kept[rows] = cells.kept
+        is_kept[rows] = cells.kept
         cost += cells.cost
         bound += cells.bound
-    return SuppressedCells(kept, cost, bound)
+    return SuppressedCells(is_kept, cost, bound)
 
 
 def _read_prices(job: Job) -> Floats:
@@ -93,7 +93,7 @@ def select_grouped(
     return tuple(columns[:-1] if job.key_columns else columns)
 
 
-def find_present(whole: Floats) -> Bool | None:
+def find_present(numbers: Floats) -> Bool | None:
     """Return which values are present (n, d); None if all are."""
-    present = ~np.isnan(whole)
+    present = ~np.isnan(numbers)
     return None if present.all() else present

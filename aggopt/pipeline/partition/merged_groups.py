@@ -60,7 +60,7 @@ class MergeableGroups:
         strata: RecordStrata | None,
         weights: Floats | None,
     ) -> "MergeableGroups":
-        """Return the groups of a block, which are merged within strata only."""
+        """Return the groups of a block, ready to be merged within strata."""
         within: tuple[Requirement, ...] = ()
         if strata is not None and isinstance(records, Encoded):
             within = (SingleStratumPerGroup(strata.labels),)
@@ -99,7 +99,7 @@ class MergeableGroups:
 
 
 def is_mergeable(job: Job, blocks: Sequence[Block], *, incomplete: bool) -> bool:
-    """Whether merging whole groups makes larger published combinations.
+    """Whether merging groups enlarges the combinations that the release publishes.
 
     It does not with blocks of attributes, tables of keys, or missing values, whose
     groups share what they miss; and groups of waves are those of earlier releases.
@@ -153,12 +153,12 @@ def describe_merging(
     )
 
 
-def make_merge_error(name: str, limit: float, least: float) -> InfeasibleInputError:
+def make_merge_error(name: str, limit: float, reached: float) -> InfeasibleInputError:
     """Return the error that merging groups does not reach a limit of a risk."""
     return InfeasibleInputError(
         f"{name} = {limit:g} is not kept by merging groups: the least that merging "
-        f"reaches is {least:.6g}.",
-        fix=f"set {name} = {_round_up(least):g} or more under [privacy], or "
+        f"reaches is {reached:.6g}.",
+        fix=f"set {name} = {_round_up(reached):g} or more under [privacy], or "
         "require less of strata and confidential attributes, which limit merging.",
     )
 

@@ -123,7 +123,7 @@ def replace_partition(
     weights: Floats | None,
     by: str,
 ) -> Block:
-    """Return a block with the groups that a repair, named `by`, made of its groups."""
+    """Return a block with repaired groups, and with its loss before the repair."""
     method = PARTITIONERS.of(job.partition)
     if method.certify_repaired is not None:  # its loss has another scale
         partition = method.certify_repaired(X, partition, job.privacy.k, weights, by)
@@ -197,8 +197,8 @@ def make_requirement_arguments(
 ) -> dict[str, Any]:
     """Return a partition's arguments for l, t and units, if the method takes them."""
     taken = list_method_requirements(job)
-    named = job.roles.confidential
-    protected = [one for one in confidential if one.name in named]
+    names = job.roles.confidential
+    protected = [one for one in confidential if one.name in names]
     arguments: dict[str, Any] = {}
     if "l" in taken:
         (diversity,) = _select_requirements(protected, Diversity)

@@ -91,7 +91,7 @@ def partition_table(
     records, wave = later_wave.read_later_wave(table, job)
     prepared = prepare_table(records, job)
     columns = find_blocks(job, prepared.records)
-    named = job.partition
+    section = job.partition
     grouped = select_grouped(columns, job)
     job, reasons = add_defaults(job, prepared, grouped or columns)
     _run_checks(prepared, columns, job)
@@ -120,12 +120,9 @@ def partition_table(
             changes.require(later_wave.suggest_wave_remedy(records, job, wave.wave))
     preflight_checks.require_variance(job, confidential, blocks)
     on_progress("bound", 0.0)
-    certificates = partition_certificates(blocks, job)
-    if any(each.status is Status.INTERRUPTED for each in certificates.values()):
-        raise KeyboardInterrupt
-    require_solved(certificates)
+    _require_certified(blocks, job)
     if not grouped:  # by no method: all are keys
-        job = job.model_copy(update={"partition": named})
+        job = job.model_copy(update={"partition": section})
         reasons = ()
     return PartitionedTable(
         job=job,
@@ -144,6 +141,15 @@ def partition_table(
         sampling=prepared.sampling,
         wave=wave,
     )
+
+
+def _require_certified(blocks: Sequence[Block], job: Job) -> None:
+    """Refuse blocks without a solution; raise an interrupt of a certificate again."""
+    certificates = partition_certificates(blocks, job)
+    statuses = {certificate.status for certificate in certificates.values()}
+    if Status.INTERRUPTED in statuses:
+        raise KeyboardInterrupt
+    require_solved(certificates)
 
 
 def _run_checks(prepared: PreparedTable, columns: Columns, job: Job) -> None:

@@ -99,8 +99,10 @@ def join_patterns(
     incomplete: Encoded, absent: Bool, k: int, block: Sequence[int]
 ) -> Patterns:
     """Return the patterns of missing values in a block, merged to k records each."""
-    own = incomplete.only(block)
-    return joined(absent[:, list(block)], k, own.coordinates, own.owner)
+    block_values = incomplete.only(block)
+    return joined(
+        absent[:, list(block)], k, block_values.coordinates, block_values.owner
+    )
 
 
 def join_patterns_within_strata(
@@ -111,13 +113,18 @@ def join_patterns_within_strata(
     strata: RecordStrata,
 ) -> Patterns:
     """Return the merged patterns of missing values of each stratum."""
-    own = incomplete.only(block)
+    block_values = incomplete.only(block)
     holes = absent[:, list(block)]
     labels = np.empty_like(strata.labels)
     suppressed = np.empty_like(holes)
     for rows in strata.members:
-        found = joined(holes[rows], k, own.coordinates[rows], own.owner)
-        labels[rows], suppressed[rows] = found.labels, found.suppressed
+        joined_patterns = joined(
+            holes[rows], k, block_values.coordinates[rows], block_values.owner
+        )
+        labels[rows], suppressed[rows] = (
+            joined_patterns.labels,
+            joined_patterns.suppressed,
+        )
     return Patterns(combine_codes([strata.labels, labels]), suppressed)
 
 

@@ -138,12 +138,12 @@ def declare_program(
             fix='set keep = "variance" under [aggregation].',
         )
     partitioned = partition_table(data, job, None, secret=secret)
-    made = _make_program(partitioned, attribute, job)
-    require_known("modelling language of this model", language, made.model.languages)
-    problem = made.model.build(made.data, language)
+    program = _make_program(partitioned, attribute, job)
+    require_known("modelling language of this model", language, program.model.languages)
+    problem = program.model.build(program.data, language)
     for part in (problem, *_list_variables(problem)):
-        setattr(part, KEPT, made)
-    return problem, made, partitioned.secret
+        setattr(part, KEPT, program)
+    return problem, program, partitioned.secret
 
 
 def _make_program(partitioned: PartitionedTable, attribute: str, job: Job) -> Program:
@@ -161,7 +161,7 @@ def _make_program(partitioned: PartitionedTable, attribute: str, job: Job) -> Pr
             fix='set keep = "overall" under [strata].',
         )
     j = partitioned.names.index(attribute)
-    how = cast(Any, partitioned.job.aggregation)
+    section = cast(Any, partitioned.job.aggregation)
     scale = Scale.of(partitioned.X[:, [j]], partitioned.weights)
     if scale.constant[0]:
         raise JobError(
@@ -170,28 +170,28 @@ def _make_program(partitioned: PartitionedTable, attribute: str, job: Job) -> Pr
         )
     x = scale.standardise(partitioned.X[:, [j]])[:, 0]
     label = get_column(partitioned.labels_of_numbers, j)
-    model = find_model(how)
+    model = find_model(section)
     bounds = read_bounds(partitioned.table, partitioned.job, [attribute])
     sides = bounds.standardised(scale)._asdict()
     ends = {side: float(end[0]) for side, end in sides.items()}
-    if isinstance(how, ByModel):
-        takes = how.program.takes.settings if bounds.are_set else {}
-        own = {side: end for side, end in ends.items() if side in takes}
-        stated = model.data(x, label, **{**how.arguments, **own})
+    if isinstance(section, ByModel):
+        takes = section.program.takes.settings if bounds.are_set else {}
+        end_arguments = {side: end for side, end in ends.items() if side in takes}
+        stated = model.data(x, label, **{**section.arguments, **end_arguments})
     else:
-        asked = make_margin_arguments(partitioned)
-        weight = how.alpha if isinstance(how, Squared) else how.price
+        margin_arguments = make_margin_arguments(partitioned)
+        weight = section.alpha if isinstance(section, Squared) else section.price
         stated = model.data(
             x,
             label,
-            asked["delta"][:, j].copy(),
-            asked["importance"][:, j],
+            margin_arguments["delta"][:, j].copy(),
+            margin_arguments["importance"][:, j],
             weight,
             **ends,
             weights=partitioned.weights,
         )
-    known = partitioned.source.fingerprint
-    return Program(model, stated, label, scale, known, attribute, job)
+    fingerprint = partitioned.source.fingerprint
+    return Program(model, stated, label, scale, fingerprint, attribute, job)
 
 
 def _list_variables(problem: Any) -> list[Any]:
@@ -247,40 +247,47 @@ def adopt(
     >>> adopt(problem, people, job, "age").centroids.ravel().round(3).tolist()
     [21.0, 62.0]
     """
-    kept = (getattr(part, KEPT, None) for part in (problem, *_list_variables(problem)))
-    made = next((each for each in kept if each is not None), None)
-    if made is None:
+    declarations = (
+        getattr(part, KEPT, None) for part in (problem, *_list_variables(problem))
+    )
+    program = next(
+        (declared for declared in declarations if declared is not None), None
+    )
+    if program is None:
         raise JobError(
             "The problem was not declared here.", fix="pass that of aggopt.declare."
         )
     job = load_job(job, trust).load_contents()
-    if not made.is_under(job):
+    if not program.is_under(job):
         raise JobError(
             "The problem was declared under another job.",
             fix="pass the job that aggopt.declare was given; or declare it anew.",
         )
     table, _ = read_table(data, job)
-    if (made.table, made.attribute) != (compute_fingerprint(table.frame), attribute):
+    if (program.table, program.attribute) != (
+        compute_fingerprint(table.frame),
+        attribute,
+    ):
         raise JobError(
-            f"The problem was declared of {made.attribute!r}, or of another table.",
+            f"The problem was declared of {program.attribute!r}, or of another table.",
             fix="pass table, job and attribute that it was declared of.",
         )
-    reading = read_problem(made, problem)
+    reading = read_problem(program, problem)
     if reading is None:
         raise JobError("The problem holds no centroids.", fix="solve it first.")
-    return judge_centroids(made, reading, by="adopted")
+    return judge_centroids(program, reading, by="adopted")
 
 
 def read_problem(program: Program, problem: Any) -> Any:
     """Return the values of a solved problem; None if it has no centroids."""
-    for each in _list_variables(problem):
-        value = each.value
+    for variable in _list_variables(problem):
+        value = variable.value
         if value is not None and (
-            np.shape(value) != each.shape or np.iscomplexobj(value)
+            np.shape(value) != variable.shape or np.iscomplexobj(value)
         ):
             raise JobError(
-                f"The variable {each.name()!r} of shape {each.shape} holds values of "
-                f"shape {np.shape(value)}, or complex ones.",
+                f"The variable {variable.name()!r} of shape {variable.shape} holds "
+                f"values of shape {np.shape(value)}, or complex ones.",
                 fix="give it one real number for each of its entries.",
             )
     try:
@@ -293,12 +300,12 @@ def read_problem(program: Program, problem: Any) -> Any:
 
 def judge_centroids(program: Program, reading: Any, *, by: str) -> Aggregation:
     """Return centroids as an aggregation, certified by their own model."""
-    found = np.asarray(getattr(reading, "c", reading))
+    centroids = np.asarray(getattr(reading, "c", reading))
     m = int(program.labels.max()) + 1
-    if found.shape != (m,) or found.dtype.kind not in "iuf":
+    if centroids.shape != (m,) or centroids.dtype.kind not in "iuf":
         raise JobError(
-            f"There are centroids of shape {found.shape} and type {found.dtype}, for "
-            f"{m} groups.",
+            f"There are centroids of shape {centroids.shape} and type "
+            f"{centroids.dtype}, for {m} groups.",
             fix="bring one real number for each group.",
         )
     at = program.model.point(program.data, reading)

@@ -94,12 +94,12 @@ def export(
     job = load_job(job, trust)
     language = _choose_language(job, format)
     check_places(*exported_program, overwrite=overwrite)
-    problem, kept, secret = declare_program(data, job, attribute, language, trust)
+    problem, declared, secret = declare_program(data, job, attribute, language, trust)
     stated = {
         "format": format,
         "attribute": attribute,
-        "table": kept.table,
-        "job": kept.digest,
+        "table": declared.table,
+        "job": declared.digest,
         "secret": secret,
     }
     with Staging() as staging:
@@ -288,10 +288,10 @@ def _write_cvxpy(problem: Any, to: Path, format: str) -> None:
 
 def _write_pyomo(problem: Any, to: Path, format: str) -> Any:
     """Write a Pyomo model; return Pyomo's key of the names in the file."""
-    how = PLAIN if format == "nl" else {}
+    io_options = PLAIN if format == "nl" else {}
     try:
         with _disable_pyomo_log():
-            return problem.write(str(to), format=format, io_options=how)[1]
+            return problem.write(str(to), format=format, io_options=io_options)[1]
     except (RuntimeError, ValueError):
         raise JobError(
             f"The format {format!r} does not hold this program.",
@@ -324,17 +324,17 @@ def _read_nl(problem: Any, solution: Path, names: Any) -> None:
     from pyomo.opt import ReaderFactory
 
     with ReaderFactory("sol") as reader:
-        found = reader(str(solution))
-        found._smap_id = names
-        problem.solutions.load_from(found)
+        results = reader(str(solution))
+        results._smap_id = names
+        problem.solutions.load_from(results)
 
 
 def _read_by_name(problem: Any, solution: Path, names: Any) -> None:
     """Set the variables of a Pyomo model from a solution file with names."""
     from pyomo.environ import Var
 
-    known = problem.solutions.symbol_map[names].bySymbol
-    variables = {name: v for name, v in known.items() if v.ctype is Var}
+    symbols = problem.solutions.symbol_map[names].bySymbol
+    variables = {name: v for name, v in symbols.items() if v.ctype is Var}
     set_pyomo_values(parse_solution(solution.read_bytes().decode()), variables)
 
 
@@ -342,8 +342,8 @@ def _read_cvxpy(problem: Any, solution: Path, names: Any) -> None:
     """Set the variables of a cvxpy problem from a solution file with names."""
     from aggopt.solvers.cvxpy_file import read_values
 
-    found = parse_solution(solution.read_bytes().decode())
-    read_values(problem, partial(list_values, found))
+    values = parse_solution(solution.read_bytes().decode())
+    read_values(problem, partial(list_values, values))
 
 
 def _make_solution_error(solution: Path) -> JobError:

@@ -132,22 +132,24 @@ def compare_published(
         As `aggopt.pipeline.review.compare_with_keys`.
     """
     stated = read_manifests(tables, manifests)
-    jobs = [read_manifest_job(each["job"]) for each in stated]
+    jobs = [read_manifest_job(manifest["job"]) for manifest in stated]
     pairs = list(zip(tables, jobs, strict=True))
     frames = [
         read_release_as_text(table, job.released_input, job.roles)
         for table, job in pairs
     ]
-    each = zip(tables, stated, strict=True)
-    figures = tuple(collect_figures(table, own, None) for table, own in each)
+    figures = tuple(
+        collect_figures(table, manifest, None)
+        for table, manifest in zip(tables, stated, strict=True)
+    )
     by, people = _find_people(frames, jobs)
     k = min(job.privacy.k for job in jobs)
     joined = _join_people(people)
     count = None
     if joined.size:
         groups = [
-            _select_joined(frame, job, own, joined)
-            for frame, job, own in zip(frames, jobs, people, strict=True)
+            _select_joined(frame, job, person_codes, joined)
+            for frame, job, person_codes in zip(frames, jobs, people, strict=True)
         ]
         names = dict.fromkeys(n for job in jobs for n in job.combination)
         count = Count.of(tuple(names), combine_codes(groups), k)
@@ -172,14 +174,14 @@ def _find_people(
         pa.chunked_array([frame[name].combine_chunks() for frame in frames])
         for name in by
     )
-    series = (nw.from_native(whole, series_only=True) for whole in wholes)
+    series = (nw.from_native(identifiers, series_only=True) for identifiers in wholes)
     ends = np.cumsum([len(frame) for frame in frames])
     return by, np.split(combine_codes(map(encode_entries, series)), ends[:-1])
 
 
 def _join_people(people: Sequence[Labels]) -> Labels:
     """Return the people with exactly one record in each release."""
-    counted = (np.unique(own, return_counts=True) for own in people)
+    counted = (np.unique(codes, return_counts=True) for codes in people)
     once = [who[times == 1] for who, times in counted]
     return reduce(np.intersect1d, once)
 

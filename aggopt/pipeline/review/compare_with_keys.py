@@ -63,7 +63,7 @@ def compare_releases(
     """
     stated = read_manifests(tables, manifests)
     originals = _list_originals(original, tables, person)
-    jobs = [read_manifest_job(labels["job"]) for labels in stated]
+    jobs = [read_manifest_job(manifest["job"]) for manifest in stated]
     waves = None if person is None else LinkedTables(originals, person, jobs)
     if waves is None:
         require_one_table(tables, stated)
@@ -71,13 +71,13 @@ def compare_releases(
     groups = []
     figures = []
     each_of = zip(tables, originals, manifests, jobs, stated, strict=True)
-    for table, before, manifest, job, own in each_of:
+    for table, before, path, job, manifest in each_of:
         input_section = job.released_input
         frame = nw.from_native(read_release_as_text(table, input_section, job.roles))
         frames.append(frame)
-        groups.append(_read_groups(frame, job, before, _find_files(table, manifest)))
-        use = measure_utility(before, table, job, private=manifest.parent)
-        figures.append(collect_figures(table, own, use))
+        groups.append(_read_groups(frame, job, before, _find_files(table, path)))
+        use = measure_utility(before, table, job, private=path.parent)
+        figures.append(collect_figures(table, manifest, use))
     units: list[Labels | None] = [None]
     if waves is None:
         units = _read_unit_roles(originals, tables, jobs)
@@ -88,13 +88,15 @@ def compare_releases(
     is_released = _find_released(groups)
     every: Bool = np.all([labels >= 0 for labels in groups], axis=0)
     partly = int(is_released.sum() - every.sum())
-    whole = _count_groups(groups, is_released, jobs, units)
+    all_counts = _count_groups(groups, is_released, jobs, units)
     common = (
         _count_groups(groups, every, jobs, units) if partly and every.any() else None
     )
     keys = _find_keys(frames, jobs) if waves is None else ()
     changes = () if waves is None else _count_changes(waves, groups, jobs, tables, k)
-    return ReleaseComparison(tuple(figures), whole, k, keys, partly, common, changes)
+    return ReleaseComparison(
+        tuple(figures), all_counts, k, keys, partly, common, changes
+    )
 
 
 def _count_changes(

@@ -157,7 +157,7 @@ def draw_control(units: Labels | None, n: int, share: float) -> Bool:
 def compare_with_control(
     original: Table, released: Table, control: Table, job: Job
 ) -> Criteria:
-    """Return the criteria of a release, with its original in equal order.
+    """Return the criteria of a release; its original has its records in this order.
 
     The intruder knows the quasi-identifiers and the strata, and infers confidential
     attributes.  Merged strata are not used: persons outside have no merged stratum.

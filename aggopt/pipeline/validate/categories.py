@@ -192,11 +192,12 @@ def require_possible(count: I64, k: int, slack: float) -> None:
             fix=f"allow a slack of {enough} or more, {price}, under "
             "[aggregation.categories].",
         )
-    least, most = _compute_total_range(count, k, slack)
-    if not least <= count.sum() <= most:
+    fewest, largest = _compute_total_range(count, k, slack)
+    if not fewest <= count.sum() <= largest:
         raise InfeasibleInputError(
             f"{len(count)} levels cannot all be published {nearness} by groups of k = "
-            f"{k} records: of {count.sum()} records, those have {least:g} to {most:g}.",
+            f"{k} records: of {count.sum()} records, those have {fewest:g} to "
+            f"{largest:g}.",
             fix=f"allow a slack of {enough} or more, {price}, under "
             "[aggregation.categories].",
         )
@@ -204,17 +205,17 @@ def require_possible(count: I64, k: int, slack: float) -> None:
 
 def _compute_total_range(count: I64, k: int, slack: float) -> tuple[float, float]:
     """Return the least and largest total of level counts (m,) within a slack."""
-    least = np.where(count <= slack, 0, np.maximum(count - slack, k)).sum()
-    most = np.where(count + slack >= k, count + slack, 0).sum()
-    return float(least), float(most)
+    fewest = np.where(count <= slack, 0, np.maximum(count - slack, k)).sum()
+    largest = np.where(count + slack >= k, count + slack, 0).sum()
+    return float(fewest), float(largest)
 
 
 def _find_sufficient_slack(count: I64, k: int) -> int:
     """Return the least whole slack with which groups of k can approximate counts."""
     slack = int(np.minimum(count, k - count).max(initial=0))
     while True:
-        least, most = _compute_total_range(count, k, slack)
-        if least <= count.sum() <= most:
+        fewest, largest = _compute_total_range(count, k, slack)
+        if fewest <= count.sum() <= largest:
             return slack
         slack += 1
 

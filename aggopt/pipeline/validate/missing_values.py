@@ -188,9 +188,9 @@ def require_no_single_group(
     )
 
 
-def require_published_keys(kept: Bool, job: Job) -> None:
+def require_published_keys(is_published: Bool, job: Job) -> None:
     """Refuse keys (n, columns) if a column has no value left to publish."""
-    for name, is_kept in zip(job.key_columns, kept.T, strict=True):
+    for name, is_kept in zip(job.key_columns, is_published.T, strict=True):
         if not is_kept.any():
             raise JobError(
                 f"[privacy] keys suppress all values of {name!r}: its combinations are "

@@ -11,7 +11,7 @@ from aggopt.partition.registry import PARTITIONERS, Objective
 def require_statements(
     job: Job, numbers: Collection[str], dates: Collection[str] = ()
 ) -> None:
-    """Refuse settings that have no effect on true statements, or that need values.
+    """Refuse settings that true statements ignore, or that need exact values.
 
     `numbers` are the quasi-identifiers that are numbers and publish statements, `dates`
     those that are dates.

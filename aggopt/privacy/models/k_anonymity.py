@@ -46,6 +46,7 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _require_scope_of_keys(self) -> Self:
+        """Refuse a scope that contradicts the tables of keys."""
         if (self.scope == "keys") != (self.keys is not None):
             raise ValueError(
                 f'scope = "{self.scope}" with{"out" if self.keys is None else ""} '

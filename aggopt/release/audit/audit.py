@@ -91,11 +91,9 @@ def audit_release(
         dominance=dominance,
         units=units,
     )
-    pseudonyms = None
+    pseudonyms, linked = None, None
     if pseudonym is not None and pseudonym in frame.columns:
         pseudonyms = encode_entries(frame[pseudonym])
-    linked = None
-    if pseudonyms is not None:
         linked = count_linked_units(
             roles.combination, shared.combination, pseudonyms, privacy.k
         )
@@ -108,15 +106,13 @@ def audit_release(
     if missing and compatible:
         missing = replace(missing, compatible=count_compatible(frame, shared.coded))
     beside = _list_unprotected(audit.beside, roles, shared, pseudonyms, privacy.k)
+    notes = [note for attribute in confidential for note in attribute.notes]
     audit = replace(
         audit,
         beside=tuple(beside),
         missing=missing,
         disclosures=tuple(disclosures),
-        notes=(
-            *disclosures,
-            *(note for attribute in confidential for note in attribute.notes),
-        ),
+        notes=(*disclosures, *notes),
     )
     if originals is None:
         return audit.with_missing
@@ -131,8 +127,8 @@ def list_key_parts(
     >>> list_key_parts(["age", "sex", "job"], [["sex", "job"]])
     [['age'], ['sex', 'job']]
     """
-    named = {name for table in keys for name in table}
-    rest = [name for name in names if name not in named]
+    key_names = {name for table in keys for name in table}
+    rest = [name for name in names if name not in key_names]
     return [*([rest] if rest else []), *keys]
 
 
@@ -180,12 +176,12 @@ def _list_unprotected(
             )
         )
     for count, columns in zip(counts, columns_so_far, strict=True):
-        for each in columns:
-            exposed = each.known and each.count.rare
+        for unprotected in columns:
+            exposed = unprotected.known and unprotected.count.rare
             yield (
-                add_sufficient_columns(each, combination, public, count)
+                add_sufficient_columns(unprotected, combination, public, count)
                 if exposed
-                else each
+                else unprotected
             )
 
 

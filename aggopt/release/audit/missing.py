@@ -52,7 +52,7 @@ class MissingValues:
         return self.list_notes("what is missing")
 
     def list_notes(self, shared: str) -> list[str]:
-        """Return notes on the missing values; fewer than k would have `shared` more."""
+        """Return notes on missing, suppressed and imputed values; k share `shared`."""
         notes = []
         if self.cells:
             say = "is" if self.cells == 1 else "are"

@@ -100,9 +100,9 @@ def _choose_advice(audit: "Audit") -> str:
     )
 
 
-def _count_unnamed(each: UnprotectedColumns) -> str:
+def _count_unnamed(unprotected: UnprotectedColumns) -> str:
     """Return a sentence on the number of columns without a name in the heading."""
-    more = len(each.columns) - len(each.sufficient or each.columns)
+    more = len(unprotected.columns) - len(unprotected.sufficient or unprotected.columns)
     if not more:
         return ""
     return (

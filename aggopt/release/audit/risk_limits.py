@@ -13,9 +13,9 @@ LINKAGE = "linkage"
 ROUNDING = 1e-12  # relative: a risk is a mean of many shares
 
 
-def is_at_most_limit(risk: float, most: float) -> bool:
+def is_at_most_limit(risk: float, limit: float) -> bool:
     """Whether a risk is at most a limit, apart from rounding of the mean."""
-    return risk <= most * (1 + ROUNDING)
+    return risk <= limit * (1 + ROUNDING)
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,10 @@ def render_ddi(facts: Facts, name: str, steps: Mapping[str, float | None]) -> by
     if not format.declares_missing:
         table = replace_missing_codes(table, facts.released.codebooks)
     variables = [
-        _make_variable(facts, format, each, j, table.column(each), steps.get(each))
-        for j, each in enumerate(table.column_names, 1)
+        _make_variable(
+            facts, format, column, j, table.column(column), steps.get(column)
+        )
+        for j, column in enumerate(table.column_names, 1)
     ]
     title = f"Codebook: {facts.title}"
     root = _make(
@@ -92,7 +94,7 @@ def render_ddi(facts: Facts, name: str, steps: Mapping[str, float | None]) -> by
 def _make(
     tag: str, *children: ElementTree.Element, text: str = "", **attributes: str
 ) -> ElementTree.Element:
-    """Return an element with its children in the order of the schema."""
+    """Return an XML element with its children in the order of the schema."""
     written = {name.replace("_", "-"): _clean(x) for name, x in attributes.items()}
     element = ElementTree.Element(tag, written)
     element.text = _clean(text) or None
@@ -118,11 +120,12 @@ def _make_citation(
 
 
 def _make_software(facts: Facts) -> ElementTree.Element:
+    """Return the XML element that names this package and its version."""
     return _make("software", text="aggopt", version=facts.made[1])
 
 
 def _make_notes(facts: Facts) -> Iterator[ElementTree.Element]:
-    """Yield the requirements that the file satisfies, and advice for its users."""
+    """Yield notes: the requirements that the file satisfies, and advice."""
     sentences = [*describe_count(facts), *map(describe_check, facts.audit.checks)]
     yield _make("notes", text=" ".join(sentences), type="requirements of the release")
     for advice in _list_advice(facts):
@@ -151,17 +154,17 @@ def _describe_masking(facts: Facts) -> Iterator[str]:
     """Yield sentences on how the whole table was masked."""
     job, audit = facts.job, facts.audit
     names = ", ".join(facts.names)
-    least = plural(audit.k, facts.what)
+    count = plural(audit.k, facts.what)
     if audit.scope == "keys":
         yield (
             f"Disclosure control by suppression: values of {names} were suppressed "
-            f"until each published combination of keys is shared by at least {least}."
+            f"until each published combination of keys is shared by at least {count}."
         )
     else:
         blocks = ", in each block of attributes" if len(audit.blocks) > 1 else ""
         yield (
             "Disclosure control by microaggregation: similar records form groups of at "
-            f"least {least}{blocks}, and each group publishes one value for each of "
+            f"least {count}{blocks}, and each group publishes one value for each of "
             f"{names}."
         )
     if audit.strata:
@@ -270,6 +273,7 @@ def _has_codes(column: pa.ChunkedArray, book: Codebook, format: Format) -> bool:
 
 
 def _has_text_codes(book: Codebook) -> bool:
+    """Whether some codes of a codebook are text."""
     return any(isinstance(code, str) for code, _ in book.texts)
 
 
@@ -301,6 +305,7 @@ def _list_labelled_numbers(
 
 
 def _is_continuous(kind: pa.DataType) -> bool:
+    """Whether a column of this type has continuous values."""
     return bool(
         pa.types.is_floating(kind)
         or pa.types.is_decimal(kind)
@@ -309,6 +314,7 @@ def _is_continuous(kind: pa.DataType) -> bool:
 
 
 def _make_category(category: _Category) -> ElementTree.Element:
+    """Return the XML element of a category."""
     labels = [_make("labl", text=category.text)] if category.text else []
     missing = {"missing": "Y"} if category.is_missing else {}
     return _make("catgry", _make("catValu", text=category.value), *labels, **missing)

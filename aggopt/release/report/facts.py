@@ -221,8 +221,12 @@ class Facts:
     def group_loss(self) -> str:
         """The loss that the certificates of the groups state, in words."""
         method = self.job.partition.method
-        known = method in PARTITIONERS and PARTITIONERS[method].objective
-        return "generalised loss" if known is Objective.GENERALISED else "squared error"
+        objective = method in PARTITIONERS and PARTITIONERS[method].objective
+        return (
+            "generalised loss"
+            if objective is Objective.GENERALISED
+            else "squared error"
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -150,7 +150,9 @@ def write_page(facts: Facts, to: Path, *, overwrite: bool) -> Path:
 def render_report(facts: Facts) -> str:
     """Return the page: for the public, unless the facts have a private part."""
     facts = facts.shown
-    contents = [(each, each.content(facts)) for each in REPORT_SECTIONS.values()]
+    contents = [
+        (section, section.content(facts)) for section in REPORT_SECTIONS.values()
+    ]
     return fill_template(
         "report.html",
         title=facts.title,

@@ -90,6 +90,7 @@ def make_criteria(facts: Facts) -> CriteriaContent:
 
 
 def _format_rate(share: float) -> str:
+    """Return a rate as a rounded percentage."""
     return format_share(round_share(share))
 
 
@@ -101,6 +102,7 @@ def _format_excess(attack: AttackResult) -> str:
 
 
 def _describe_criteria(criteria: Criteria) -> Iterator[str]:
+    """Yield sentences that explain the figures of the section and their limits."""
     yield (
         f"The control is {plural(criteria.control, 'person')} outside the release: "
         "what an attack reaches there, it reaches without the records of a person."

@@ -102,7 +102,7 @@ def _describe_help(facts: Facts) -> Iterator[str]:
 
 
 def describe_check(check: Check | BoundsCheck | RiskLimit) -> str:
-    """Return a check as text: of weights, which are secret, in whole percent.
+    """Return a check as text; shares of weights, which are secret, in whole percent.
 
     Of a linkage the text only has whether the limit holds: the figure is a measure.
     """
