@@ -120,7 +120,7 @@ def partition_table(
             changes.require(later_wave.suggest_wave_remedy(records, job, wave.wave))
     preflight_checks.require_variance(job, confidential, blocks)
     on_progress("bound", 0.0)
-    _require_certified(blocks, job)
+    _check_certificates(blocks, job)
     if not grouped:  # by no method: all are keys
         job = job.model_copy(update={"partition": section})
         reasons = ()
@@ -143,8 +143,8 @@ def partition_table(
     )
 
 
-def _require_certified(blocks: Sequence[Block], job: Job) -> None:
-    """Refuse blocks without a solution; raise an interrupt of a certificate again."""
+def _check_certificates(blocks: Sequence[Block], job: Job) -> None:
+    """Refuse blocks without a solution; raise the interrupt of a certificate."""
     certificates = partition_certificates(blocks, job)
     statuses = {certificate.status for certificate in certificates.values()}
     if Status.INTERRUPTED in statuses:
