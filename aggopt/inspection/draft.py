@@ -46,152 +46,153 @@ from aggopt.privacy.model import REQUIREMENTS
 from aggopt.repair.registry import REPAIRS
 
 _TEXT = """\
-# What aggopt does with {file}. Edit it, then run
+# The job for {file}. Edit it, then run
 #     aggopt check {file} {job}
 #     aggopt mask {file} {job} --out masked{ending}
 {state}
 
 [roles]
-# List each column once: aggopt refuses a column in no list. The comments say what it
-# found in {records} records. It proposes to mask whatever others may know of a person.
-# Move to confidential what others do not know; l or t under [privacy] protects it.
+# Each column is in one of these lists. The comments state what aggopt found in
+# {records} records. aggopt proposes to mask all that others may know of a person. Move
+# columns that others do not know to confidential: l or t under [privacy] protects them.
 {roles}
 {types}
-# [attributes.NAME]        # what the type of a quasi-identifier does not say
-# kind = "nominal"         # whole numbers that are codes; or "numeric": true as 1; or
+# [attributes.NAME]        # the type of a quasi-identifier that its entries do not show
+# kind = "nominal"         # whole numbers that are codes; or "numeric": true is 1; or
 #                          "date": text such as 2020-12-31 or 2020-12-31 23:59
-# format = "%d.%m.%Y"      # text that spells dates as 31.12.2020; published so, too
+# format = "%d.%m.%Y"      # text has dates such as 31.12.2020, and is published so, too
 # order = ["low", "middle", "high"]
 # tree = {{ care = ["nurse", "doctor"], craft = ["smith"] }}  # or an ARX file's path
-# publish = "leaf"         # of a tree also "node", or "ancestor": true of all; and
-#                          "suppress": what all share, or *; of numbers and orders
-#                          "range"; of numbers "interval", between cuts. Of a tree
-#                          cost = "height" measures its loss by height, not leaves
-# weight = 1.0             # by which its distances are multiplied
-# missing = "own value"    # one more level; left out, [missing] decides
-# lower = 0                # of a number: the least that may be published; upper alike
+# publish = "leaf"         # a name of the tree. These are true of a whole group: "node"
+#                          or "ancestor" of a tree; "range" of numbers and orders;
+#                          "interval" of numbers, between cuts; "suppress": the value
+#                          that all have, or *. cost = "height" measures the loss of a
+#                          tree by height, not by leaves
+# weight = 1.0             # factor of its distances
+# missing = "own value"    # a missing value is a category; without it, see [missing]
+# lower = 0                # the smallest number that may be published; or upper
 # integer = true           # publish whole numbers
 # cuts = [18, 25, 65]      # before masking: numbers become cells, as "18 to 24"; not
-#                          if publish = "interval"
-# top = 85                 # before masking: larger numbers become 85; bottom alike
+#                          with publish = "interval"
+# top = 85                 # before masking: larger numbers become 85; bottom: smaller
 # round = 1000             # before masking: numbers become the nearest multiple
-# groups = {{ craft = ["smith", "turner"] }}  # before masking: labels become one
-# rare = "avoid"           # of categories: publish none that fewer than k originals
-#                          have; or "publish", if most entries are of such
+# groups = {{ craft = ["smith", "turner"] }}  # before masking: these names become one
+# rare = "avoid"           # publish no category that fewer than k records have; or
+#                          "publish", if most records have such a category
 
 [missing]
 {missing}
-# quasi-identifiers that are missing: "refuse"; or "patterns": published as missing,
-# groups of records that miss the same; or "fill": what the group publishes, too
-# report_compatible = true # of patterns: count as if a hole were anything, too
+# Missing quasi-identifiers: "refuse" the table; "patterns": they stay missing, and all
+# records of a group miss the same; "fill": they become the value of the group
+# report_compatible = true # of patterns: also count a missing value as any value
 
-# [strata]                 # where [roles] has a stratum, as region and sex
-# small = "refuse"         # those of fewer than k records; or "merge", each with the
+# [strata]                 # if a column has the role stratum, such as region
+# small = "refuse"         # strata of fewer than k records; or "merge" each with the
 #                          nearest, also by an order or a tree under [attributes.NAME];
-#                          or "drop": left out of the release
-# keep = "stratum"         # means, variances, ... of each; or "overall"
-# jobs = 1                 # processes that share the strata
+#                          or "drop" their records
+# keep = "stratum"         # mean, variance, ... of each stratum; or "overall"
+# jobs = 1                 # processes that mask strata at the same time
 
-# [units]                  # where [roles] has a unit, as the number of a household
-# attributes = ["income"]  # quasi-identifiers, where each is the same in a unit: masked
-#                          once for each; of others groups hold records of k units,
-#                          and k is of each kind, under [privacy]: scope = "blocks"
-# published = "drop"       # or "pseudonym": a number of its own for each unit
+# [units]                  # if a column has the role unit, such as the household number
+# attributes = ["income"]  # quasi-identifiers that are equal within a unit: masked once
+#                          per unit. Groups of the others have records of k units. For
+#                          both kinds, [privacy] needs scope = "blocks"
+# published = "drop"       # or "pseudonym": a new number for each unit
 
-# [weights]                # where [roles] has a weight, as a survey's sampling weight
-# published = "group mean" # or "drop"; or "as is", and groups lie within equal weights
-# dominance = 0.6          # no record has more of the weight of its group
+# [weights]                # if a column has the role weight: a survey's sampling weight
+# published = "group mean" # or "drop"; or "as is": then groups are within equal weights
+# dominance = 0.6          # the largest share of a record in the weight of its group
 
 [privacy]
 {of_k}
-# dominance = 0.7        # a note counts groups in which one record has more of a sum
-# risk = 0.09            # largest risk of a record, 1 / records of its combination
-# average_risk = 0.05    # average of these risks: combinations / records
-# linkage = 0.1          # share of records that a one-to-one linkage finds, at most
-# Of each confidential attribute, among records that share what is published:
+# dominance = 0.7        # a note counts groups in which one record has more of the sum
+# risk = 0.09            # largest risk of a record: 1 / records of its combination
+# average_risk = 0.05    # largest average of these risks: combinations / records
+# linkage = 0.1          # largest share of records that a one-to-one linkage finds
+# Requirements on each confidential attribute, among records that publish the same:
 {of_values}
-# What keeps all these:
+# The method by which groups come to satisfy these requirements:
 {of_repairs}
-# [privacy.confidential.NAME]             # for one attribute
+# [privacy.confidential.NAME]             # settings of one confidential attribute
 # order = ["low", "middle", "high"]       # ordered distance on text
 # tree = {{ lung = ["asthma", "flu"], heart = ["attack"] }}  # hierarchical distance
-# levels = 20                             # l counts levels of a number, not values
-# missing = "own value"                   # what is missing is one more value
-# alike = "different"                     # A and a are two values, as are alleles
+# levels = 20                             # l counts 20 levels of a number, not values
+# missing = "own value"                   # a missing value is one more value
+# alike = "different"                     # "A" and "a" are two values
 
 [partition]
-# Left out, or "recommended", it is the one that suits the table's size; or one of:
+# Without a method, aggopt chooses one by the size of the table. Methods:
 {of_partitions}
 attributes = "together"  # which quasi-identifiers are grouped together, or
 #         "one by one"            each by itself
 #         [["a", "b"], ["c"]]     blocks of names
 #         {{ correlation = 0.5 }}   blocks whose every pair is correlated so much
 # weights = "variance"   # or "range": distances of categories and numbers as Gower's
-# bound = "quick"        # or "none", or seconds: what the gap of the groups may cost
-# More than one block loses less and protects less: a record may be unique with its
-# combination of quasi-identifiers, and k needs scope = "blocks".
-# Leave the line "attributes" out with {each_by_itself}, which has each by itself.
-# A method that is named may have settings; as they are where left out:
+# bound = "quick"        # or "none", or seconds for the proven bound on the loss
+# Several blocks lose less and protect less: a record may be unique by all
+# quasi-identifiers together. They need scope = "blocks" under [privacy].
+# With {each_by_itself}, delete the line "attributes": it groups each by itself.
+# Settings of methods, with their defaults:
 {of_settings}
 #                          ("sae": absolute error, "maxdist": widest range,
-#                          "integer": where whole numbers will be published;
-#                          initial: the method that makes the groups to set out from;
-#                          labels of your own go in Python, as initial_labels)
+#                          "integer": if whole numbers are published;
+#                          initial: the method that makes the first groups;
+#                          Python also accepts labels, as initial_labels)
 # keep_groups = "earlier.private.csv"  # in place of a method: the groups of an earlier
-#                          release of the same records in the same order; or of those
-#                          whom earlier = "FILE" and person = "NAME" of both name;
-#                          or lists of the keys and tables of all earlier releases
-# changes = "refuse"     # of that person: fewer than k who went, came or changed in a
-#                          group; or "hold back" records, or "merge" at the least loss
-# time_limit = 120       # seconds: stop then, with the best so far; where none are
-#                          named, optimal stops after 600
+#                          release of the same records in the same order. For other
+#                          orders and new persons add earlier = "FILE", the earlier
+#                          table, and person = "NAME", the column that numbers persons.
+#                          Several earlier releases: lists of their keys and tables
+# changes = "refuse"     # a group in which fewer than k persons left, came or changed;
+#                          or "hold back" records, or "merge" groups at least loss
+# time_limit = 120       # seconds, then the best result so far; without it, optimal
+#                          stops after 600
 # solver = "highs"       # of "optimal"; of one attribute: "dynamic", "cvxpy:highs", ...
-# options = {{}}           # of the solver, by its own names
+# options = {{}}           # of the solver, under the solver's own names
 
 [aggregation]
 {of_aggregations}
 # [aggregation.categories] # of quasi-identifiers that are categories
 {of_categories}
 
-# [risk]                 # measured beside: sums in the manifest, records in the key
-# weight = "w"           # how many of the population each record stands for
-# unit = ["household"]   # whose risk is that anybody of it is found
-# target = ["illness"]   # how often a group gives a confidential value away
-# suda = 3               # who is special by up to 3 quasi-identifiers
+# [risk]                 # more measures: sums in the manifest, records in the key
+# weight = "w"           # how many persons of the population each record represents
+# unit = ["household"]   # its risk: an intruder finds any of its records
+# target = ["illness"]   # how often a group discloses this confidential attribute
+# suda = 3               # records that are unique by up to 3 quasi-identifiers
 
 # [measures]
-# largest_loss = 0.8     # mask refuses to lose more (IL); left out, a note says so
+# largest_loss = 0.8     # mask refuses a larger loss (IL); without it, a note warns
 
 [input]
 separator = {separator}          # of a CSV file; the release is written with it too
 decimal = {decimal}            # "." or ","
-encoding = {encoding}       # or "cp1252", "latin-1"; the release is UTF-8 all the same
+encoding = {encoding}       # or "cp1252", "latin-1"; of the release see [output]
 multiline = false        # true: entries may span lines (stray quotes can hide records)
 
 [output]
 shuffle = true           # the order of records can identify persons
-# seed = 1               # the same order each time one release is written
+# seed = 1               # the same order in each run
 round_integers = false   # true: whole numbers stay whole
-digits = 6               # of an attribute's standard deviation, in published values; or
-#                          "full"; or, in its place, decimals = 2 for all attributes
-# encoding = "utf-8"       # of a CSV file that is written; or "cp1252", "latin-1"
-# title = "Survey 2026"    # of the report; and office = "...", who publishes it
+digits = 6               # digits of the standard deviation that published values have;
+#                          or "full"; or instead decimals = 2 for all attributes
+# encoding = "utf-8"       # of the written CSV file; or "cp1252", "latin-1"
+# title = "Survey 2026"    # of the report; office = "..." is its publisher
 
 {of_engine}
 # block = 100_000          # records that are partitioned together, about
-# jobs = 1                 # of local: processes
-# workers = 2              # of dask: processes that are started here; or, in its place,
-# scheduler = "tls://HOST:8786"  # one that runs
-# insecure = false         # true: one that others can listen to, in a network of yours
-# work = "/scratch/me"     # for files in between, which hold originals; beside the
-#                          output where left out
-# resume = false           # true: go on where a run of this job to the same folder was
-#                          killed
+# jobs = 1                 # of local: number of processes
+# workers = 2              # of dask: number of processes on this machine; or instead
+# scheduler = "tls://HOST:8786"  # a scheduler that runs already
+# insecure = false         # true: an unencrypted scheduler, in a network of your own
+# work = "/scratch/me"     # folder for temporary files, which hold originals; without
+#                          it, next to the output
+# resume = false           # true: continue an interrupted run to the same folder
 """
 
 _ENGINE = """\
-[engine]                 # where a folder of .parquet files is masked, of any size
-name = "local"           # by processes of this machine; or "dask\""""
+[engine]                 # masks a folder of .parquet files, of any size
+name = "local"           # processes of this machine; or "dask\""""
 
 
 def render_template(

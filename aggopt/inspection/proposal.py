@@ -82,11 +82,11 @@ ROLES = {
     "quasi-identifier": "what others may know of a person; masked",
     "confidential": "what others do not know; published unmasked",
     "other": "neither; published unmasked: if others know it, k does not hold",
-    "stratum": "groups lie within each of its values; published unmasked",
-    "unit": "what several records belong to, as a household; k counts these; dropped",
-    "weight": "how many persons a record stands for; published as its group's mean",
-    "wish": "how far a record asks to be moved; dropped from the release",
-    "drop": "of no use in a release; dropped from it",
+    "stratum": "as a region; groups are within each value; published unmasked",
+    "unit": "the number of a household or the like; k counts these; dropped",
+    "weight": "how many persons a record represents; published as its group's mean",
+    "wish": "how far a record asks to be moved; dropped",
+    "drop": "of no use in a release; dropped",
 }
 
 

@@ -43,7 +43,7 @@ def of_partitions(text: str) -> str:
 
 def test_lines_are_short_and_the_default_is_the_first(text) -> None:
     lines = [line for line in text.splitlines() if not line.startswith("#     aggopt ")]
-    assert all(len(line) <= 88 for line in lines if "# What aggopt does" not in line)
+    assert all(len(line) <= 88 for line in lines if "# The job for" not in line)
     first = section(text).splitlines()[0]
     assert first == 'method = "mean"          # least squared error; the default'
 
