@@ -19,7 +19,7 @@ from refusals import refused
 from aggopt.engine.executors import local as engines
 from aggopt.engine.executors import tasks
 from aggopt.engine.executors.local import ProcessExecutor, SerialExecutor
-from aggopt.engine.executors.tasks import run_task
+from aggopt.engine.executors.tasks import run_step
 from aggopt.engine.storage import scratch_files as shares_module
 from aggopt.engine.storage.scratch_files import save_state, stop_on_request
 from aggopt.errors import EngineError, TableError
@@ -108,9 +108,9 @@ def test_a_search_that_ctrl_c_ends_ends_its_task_without_a_warning(known, monkey
 
     monkeypatch.setitem(tasks.TASKS, "search", search)
     with pytest.raises(KeyboardInterrupt):
-        run_task("search", 0, known)
+        run_step("search", 0, known)
     with pytest.warns(UserWarning, match="something else"):
-        assert run_task("search", 1, known) == 1
+        assert run_step("search", 1, known) == 1
 
 
 def test_what_an_error_says_is_not_repeated(known, monkeypatch):
@@ -119,7 +119,7 @@ def test_what_an_error_says_is_not_repeated(known, monkeypatch):
 
     monkeypatch.setitem(tasks.TASKS, "fail", fail)
     with refused(EngineError, "'fail'") as error:
-        run_task("fail", 3, known)
+        run_step("fail", 3, known)
     assert "Mary" not in str(error.value)
     assert error.value.__cause__ is error.value.__context__ is None
 
@@ -135,7 +135,7 @@ def test_a_machine_that_is_full_is_told(known, monkeypatch, raised):
 
     monkeypatch.setitem(tasks.TASKS, "fail", fail)
     with refused(EngineError):
-        run_task("fail", 0, known)
+        run_step("fail", 0, known)
 
 
 def test_errors_of_this_package_are_told_as_they_are(known, monkeypatch):
@@ -144,7 +144,7 @@ def test_errors_of_this_package_are_told_as_they_are(known, monkeypatch):
 
     monkeypatch.setitem(tasks.TASKS, "fail", fail)
     with refused(TableError, "in-1.parquet"):
-        run_task("fail", 0, known)
+        run_step("fail", 0, known)
 
 
 class Dying:

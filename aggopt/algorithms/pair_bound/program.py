@@ -337,7 +337,7 @@ class PairProgram:
             self.matrix, self.y, cut_multipliers, attributes, sums, prices
         )
         self.taken = self.columns @ cut_multipliers
-        charges = self._make_charges()
+        charges = self.pool.make_charges(self.masses)
         reaches = self._measure_reaches(charges.most)
         tops = boxes.Reaches(*(boxes.find_tops(self.boxes, v) for v in reaches))
         terms = len(self.keys) + 2 * self.n + len(cut_multipliers)
@@ -390,46 +390,6 @@ class PairProgram:
             self.y / self.masses / self.unit,
             cut_totals / self.masses / self.unit,
             1.0 / self.masses,
-        )
-
-    def _make_charges(self) -> certificate.Charges:
-        """Return the cuts with a multiplier by record."""
-        cuts = self.pool.cuts
-        live_cuts = np.flatnonzero(self.pool.common > 0)
-        ends = cuts.ends[live_cuts].ravel()
-        cut_start, cut = _sort_by_record(ends, np.repeat(live_cuts, 2), self.n)
-        of = np.repeat(np.arange(len(self.pool.sizes)), np.diff(cuts.set_start))
-        is_live = self.pool.sizes[of] > 0
-        set_start, sets = _sort_by_record(cuts.member[is_live], of[is_live], self.n)
-        counts = np.zeros(self.n)
-        counts[cuts.counted] = self.pool.counts
-        highest = np.zeros(len(cuts.apex))
-        if len(highest):
-            highest = np.maximum.reduceat(cuts.levels, cuts.level_start[:-1])
-        of_rows = self.pool.promises * np.maximum(highest, 0.0)
-        cut_totals = counts + np.bincount(cuts.apex, of_rows, self.n)
-        cut_totals += np.bincount(
-            ends, np.repeat(self.pool.common[live_cuts], 2), self.n
-        )
-        live_members, live_sets = cuts.member[is_live], of[is_live]
-        cut_totals += self.masses * np.bincount(
-            live_members, self.pool.sizes[live_sets], self.n
-        )
-        row_start, promised = _sort_by_record(
-            cuts.apex, np.arange(len(cuts.apex)), self.n
-        )
-        return certificate.Charges(
-            cut_start,
-            cut,
-            set_start,
-            sets,
-            self.pool.common,
-            self.pool.sizes,
-            counts,
-            row_start,
-            promised,
-            self.pool.promises,
-            cut_totals,
         )
 
     def _find_pairs(
@@ -491,23 +451,17 @@ class PairProgram:
         return added
 
     def _add_triangles(self, triangles: I32, counts: I64) -> int:
+        """Add triangles that are not in the pool; return how many."""
         room = triangles.shape[1]
-        new = triangles[np.arange(room) < counts[:, None]].astype(np.int64)
-        pool, n = self.pool, self.n
-        old = pool.cuts.triangles.astype(np.int64)
-        codes = [(t[:, 0] * n + t[:, 1]) * n + t[:, 2] for t in (old, new)]
-        new = new[~np.isin(codes[1], codes[0])]
-        both = np.concatenate([pool.cuts.triangles, new.astype(np.int32)])
-        pool.cuts = pool.cuts._replace(triangles=both)
-        pool.triangles = np.concatenate([pool.triangles, np.zeros(len(new))])
-        self.missing = np.concatenate(
-            [self.missing, self._make_keys(new[:, 1], new[:, 2])]
-        )
+        new = self.pool.add_triangles(triangles[np.arange(room) < counts[:, None]])
+        keys = self._make_keys(new[:, 1], new[:, 2])
+        self.missing = np.concatenate([self.missing, keys])
         return len(new)
 
     def _add_common(
         self, support: rows.PairLists, weights: Floats, excess: Floats
     ) -> int:
+        """Add cuts of the common neighbours of pairs; return how many."""
         worst = np.flatnonzero(excess > self.least)
         if len(worst) > self.n:
             worst = worst[np.argpartition(-excess[worst], self.n)[: self.n]]
@@ -520,20 +474,11 @@ class PairProgram:
         size = separation.list_common(
             support, weights, ends, itself, end_start, record, side
         )
-        pool, cuts = self.pool, self.pool.cuts
-        pool.cuts = cuts._replace(
-            ends=np.concatenate([cuts.ends, ends]),
-            itself=np.concatenate([cuts.itself, itself]),
-            end_start=np.concatenate(
-                [cuts.end_start, cuts.end_start[-1] + end_start[1:]]
-            ),
-            end_record=np.concatenate([cuts.end_record, record[:size]]),
-            end_side=np.concatenate([cuts.end_side, side[:size]]),
-        )
-        pool.common = np.concatenate([pool.common, np.zeros(len(ends))])
+        self.pool.add_common(ends, itself, end_start, record[:size], side[:size])
         return len(ends)
 
     def _add_caps(self, support: rows.PairLists, weights: Floats) -> int:
+        """Add caps of pairs that exceed the variable of a record; return how many."""
         new = []
         for one, other in (
             (support.first, support.second),
@@ -541,18 +486,10 @@ class PairProgram:
         ):
             over = weights > self.x[one] + self.least
             new.append(np.stack([one[over], other[over]], axis=1))
-        pairs = np.concatenate(new)
-        pool = self.pool
-        old, codes = (
-            caps[:, 0].astype(np.int64) * self.n + caps[:, 1]
-            for caps in (pool.cuts.caps, pairs)
-        )
-        pairs = pairs[~np.isin(codes, old)]
-        pool.cuts = pool.cuts._replace(caps=np.concatenate([pool.cuts.caps, pairs]))
-        pool.caps = np.concatenate([pool.caps, np.zeros(len(pairs))])
-        return len(pairs)
+        return self.pool.add_caps(np.concatenate(new))
 
     def _add_sets(self, support: rows.PairLists, weights: Floats) -> int:
+        """Add sets of records with too many pairs within; return how many."""
         members = np.empty((self.n, 3 * self.k), np.int32)
         sizes = np.zeros(self.n, np.int64)
         growth = separation.make_growth(self.n)
@@ -571,15 +508,7 @@ class PairProgram:
         is_outside = np.arange(members.shape[1]) >= sizes[some, None]
         sets = np.sort(np.where(is_outside, self.n, members[some]), axis=1)
         some = some[np.sort(np.unique(sets, axis=0, return_index=True)[1])]
-        lists = [np.sort(members[seed, : sizes[seed]]) for seed in some]
-        pool, cuts = self.pool, self.pool.cuts
-        pool.cuts = cuts._replace(
-            set_start=np.concatenate(
-                [cuts.set_start, cuts.set_start[-1] + np.cumsum(sizes[some])]
-            ),
-            member=np.concatenate([cuts.member, *lists]),
-        )
-        pool.sizes = np.concatenate([pool.sizes, np.zeros(len(some))])
+        self.pool.add_sets([np.sort(members[seed, : sizes[seed]]) for seed in some])
         return len(some)
 
     def _add_promised(
@@ -608,21 +537,7 @@ class PairProgram:
             )
         self.pool.merge_promised(number)
         self.work += CELL * (together.size + self.pool.cuts.levels.size)
-        pool, cuts = self.pool, self.pool.cuts
-        begin = cuts.level_start[-1] + new.levels.shape[1] * np.arange(
-            1, len(new.apex) + 1
-        )
-        pool.cuts = cuts._replace(
-            apex=np.concatenate([cuts.apex, new.apex]).astype(np.int32),
-            promise=np.concatenate(
-                [cuts.promise, np.full(len(new.apex), number)]
-            ).astype(np.int32),
-            own=np.concatenate([cuts.own, new.own]),
-            level_start=np.concatenate([cuts.level_start, begin]),
-            levels=np.concatenate([cuts.levels, new.levels.ravel()]),
-        )
-        pool.promises = np.concatenate([pool.promises, np.zeros(len(new.apex))])
-        pool.promise_sides = np.concatenate([pool.promise_sides, new.sides])
+        self.pool.add_promised(number, new)
         return len(new.apex)
 
     def list_missing(self) -> None:
@@ -685,10 +600,3 @@ def _find_size_bounds(masses: Floats, k: int) -> tuple[Floats, Floats]:
     lightest = masses + add_lightest(masses, k - 1)
     heaviest = masses - add_lightest(-masses, others)
     return k / heaviest * (1 - SIZE_ROUNDING), k / lightest * (1 + SIZE_ROUNDING)
-
-
-def _sort_by_record(records: I32 | Labels, of: Labels, n: int) -> tuple[I64, I32]:
-    """Return the beginnings of each record's entries (n + 1,), and the entries."""
-    order = np.argsort(records, kind="stable")
-    start = np.searchsorted(records[order], np.arange(n + 1)).astype(np.int64)
-    return start, of[order].astype(np.int32)

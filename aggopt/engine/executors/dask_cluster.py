@@ -16,7 +16,7 @@ from aggopt.core.parallel import exclude_working_directory
 from aggopt.core.plural import plural
 from aggopt.core.version import __version__
 from aggopt.engine.executors.local import TRIES
-from aggopt.engine.executors.tasks import run_task
+from aggopt.engine.executors.tasks import run_step
 from aggopt.engine.storage.scratch_files import OnProgress
 from aggopt.engine.validate.executors import (
     require_one_cluster,
@@ -80,7 +80,7 @@ class DaskExecutor:
         prefix = time_ns()  # names hold no data: logs and the dashboard show them
         futures = [
             self._client.submit(
-                run_task, step, n, path, pure=False, key=f"{step}-{prefix}-{n}"
+                run_step, step, n, path, pure=False, key=f"{step}-{prefix}-{n}"
             )
             for n in range(count)
         ]

@@ -18,7 +18,7 @@ from threading import Thread
 from typing import Any, Protocol
 
 from aggopt.core.parallel import exclude_working_directory
-from aggopt.engine.executors.tasks import run_task
+from aggopt.engine.executors.tasks import run_step
 from aggopt.engine.storage import scratch_files
 from aggopt.errors import EngineError
 from aggopt.pipeline.partition.subsets import report_share
@@ -56,7 +56,7 @@ class SerialExecutor(LocalExecutor):
         for number in range(count):
             told_of = _Listener(partial(report_share, on_progress, number, count))
             with told_of.errors(), scratch_files.report_to(told_of):
-                result.append(run_task(step, number, path))
+                result.append(run_step(step, number, path))
             on_progress((number + 1) / count)
         return result
 
@@ -126,7 +126,7 @@ class ProcessExecutor(LocalExecutor):
         pool = self._running()
         count = len(numbers) + len(done)
         with exclude_working_directory(), _block_interrupts():
-            futures = {pool.submit(run_task, step, n, path): n for n in numbers}
+            futures = {pool.submit(run_step, step, n, path): n for n in numbers}
         left: set[Future[Any]] = set(futures)
         try:
             while left:

@@ -49,7 +49,7 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
 ROUNDS = " 0123456789"  # behind the name of a step that is done more than once
 
 
-def run_task(step: str, number: int, path: Path) -> Any:
+def run_step(step: str, number: int, path: Path) -> Any:
     """Return the result of one task of a step: counts and figures, no record.
 
     Its arguments and its errors hold no value of a record, because engines log both.
