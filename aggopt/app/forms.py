@@ -31,7 +31,7 @@ def parse_number(name: str, written: str) -> int | float:
 
 
 def parse_whole(name: str, written: str) -> int:
-    """Return a whole number."""
+    """Return the text of a field as a whole number; refuse other text."""
     number = parse_number(name, written)
     if isinstance(number, float):
         raise JobError(f"{name} is no whole number.", fix="write digits, such as 5.")
@@ -124,7 +124,7 @@ def write_form_fields(text: str, form: Form) -> str:
 def write_form_roles(
     text: str, columns: Sequence[Mapping[str, Any]], form: Form
 ) -> str:
-    """Return the job with the roles and types of a form, numbered as the columns."""
+    """Return the job with the roles and types that the fields of each column state."""
     names = {number: column["name"] for number, column in enumerate(columns)}
     chosen = {
         name: read_field("role", form[f"role{number}"], None, parse_choice) or ""

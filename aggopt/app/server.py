@@ -298,6 +298,7 @@ def _read_number(request: Request, name: str) -> int:
 
 
 def _go_to(step: str) -> RedirectResponse:
+    """Return a redirect to the screen of a step."""
     return RedirectResponse(f"/{step}", 303)
 
 

@@ -139,7 +139,7 @@ class PageSession:
         return any(self.find_result(task) for task in RESULTS[step])
 
     def find_result(self, task: str) -> dict[str, Any] | None:
-        """Return the result of a task for the job that holds now; None without."""
+        """Return the result of a task for the current job; None if it has none."""
         return self.results.get((task, remove_titles(self.job)))
 
     async def run(self, task: str, **settings: Any) -> None:
@@ -171,7 +171,7 @@ class PageSession:
         await process.run(lambda r: self.history.set(r["job"]), "read job", file=name)
 
     def add_to_comparison(self) -> None:
-        """Keep the release of this job to compare it; the oldest leaves."""
+        """Add the release of this job to the comparison; the oldest one leaves."""
         result = self.find_result("mask")
         if result is not None:
             others = [each for each in self.compared if each["job"] != self.job]

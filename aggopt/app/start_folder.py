@@ -73,7 +73,7 @@ class StartFolder:
         return path
 
     def name(self, path: Path) -> str:
-        """Return a path as seen from the start folder."""
+        """Return a path relative to the start folder, as text."""
         return str(path.relative_to(self.path))
 
     def has_state(self, name: str, state: list[int]) -> bool:

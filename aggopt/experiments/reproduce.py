@@ -402,7 +402,7 @@ class Reproduced:
 
     @property
     def is_better(self) -> bool | None:
-        """Whether our figure beats the published one; None if no figure is better."""
+        """Whether our figure beats the published one; None without a comparison."""
         difference = self.difference
         if difference is None or not self.table.better:
             return None
