@@ -108,6 +108,11 @@ class IndividualRanking(Costed):
         """The default, "quick": each attribute has a proven optimum."""
         return QUICK
 
+    @property
+    def same_orderings(self) -> bool:
+        """False, because the solver of each attribute sorts its values for each k."""
+        return False
+
     def require(self, k: int) -> None:
         """Accept any minimum group size k, without an effect."""
 

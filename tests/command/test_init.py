@@ -657,6 +657,7 @@ STRAY = {  # entries that take the place of the first ones
     (-9.5,): 0,
     (-9, -3): 0,  # others are below 0, too
     (1000,): 0,
+    (999, -1.7e308, 1.7e308): 0,  # their range is beyond all floats
     (): 0,
 }
 

@@ -62,6 +62,13 @@ def test_a_point_says_what_the_release_of_its_job_says():
             assert getattr(point, name) == getattr(release.measures, name)
 
 
+def test_points_of_attributes_one_by_one_have_the_loss_of_their_release():
+    alone = {"method": "individual_ranking"}
+    blocks = job(partition=alone, privacy={"k": 3, "scope": "blocks"})
+    for point in found(blocks, k=[3, 5]).points:
+        assert point.il == mask(FRAME, point.job).measures.il
+
+
 def test_groups_are_made_once_for_all_that_is_published_of_them(monkeypatch):
     calls = counting(monkeypatch)
     made = found(k=[3, 5], keep=["mean", "variance", "covariance"])

@@ -236,8 +236,8 @@ def _count_stray(x: F64) -> int:
         if not stray.any() or len(rest) < 2:
             continue
         high = x[stray & above]
-        width = rest[-1] - rest[0]
-        is_far = not len(high) or high.min() - rest[-1] >= width
+        width = rest[-1] / 2 - rest[0] / 2  # halves: the difference may be infinite
+        is_far = not len(high) or high.min() / 2 - rest[-1] / 2 >= width
         is_below = not (stray & below).any() or rest[0] >= 0
         if is_far and is_below:
             return int(stray.sum())
