@@ -93,7 +93,7 @@ def require_control_named(context: typer.Context, control: str) -> str:
     if not control and source is not None and source.name != "DEFAULT":
         raise JobError(
             "--control is an empty text.",
-            fix="write a share such as --control 0.1, or the file of other persons.",
+            fix="pass a share such as 0.1, or the file of other persons.",
         )
     return control
 

@@ -4,7 +4,6 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,11 +25,8 @@ from aggopt.command.report import Report
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
-    from aggopt.data.table import Table as DataTable
     from aggopt.engine.folder_release import FolderRelease
     from aggopt.job import Job
-    from aggopt.pipeline.prepare.inputs import Progress
-    from aggopt.release.release import Release
 
 PARTS = (
     "add --engine local, which masks folders and patterns of .parquet files; `aggopt "
@@ -127,10 +123,14 @@ def run_mask(
     places.check(overwrite=overwrite, inputs=inputs, names=names)
     require_unchanged_types(out, table, loaded_job.roles.as_they_are, loaded_job.input)
     with console.track_progress(quiet=as_json) as on_progress:
-        outside = _read_control(control, table, loaded_job, trust)
-        release = mask_table(table, loaded_job, progress=on_progress, trust=trust)
-        if outside is not None:
-            release = _add_criteria(release, table, outside, on_progress)
+        if control:
+            from aggopt.pipeline.review.criteria import mask_with_control
+
+            release = mask_with_control(
+                table, loaded_job, control, progress=on_progress, trust=trust
+            )
+        else:
+            release = mask_table(table, loaded_job, progress=on_progress, trust=trust)
         files = console.publish_files(
             release.staged(
                 out, overwrite=overwrite, private=private, report=report, ddi=ddi
@@ -169,38 +169,6 @@ def run_repeat(
             release.staged(out, overwrite=overwrite, private=private, again=written)
         )
     show.print_finished(release, files, as_json=as_json)
-
-
-def _read_control(
-    control: str, table: Path, job: "Job", trust: list[Path]
-) -> "float | DataTable | None":
-    """Return the share of a control, or the table of its file; None without one."""
-    from aggopt.pipeline.prepare.inputs import load_job
-    from aggopt.pipeline.review import criteria
-
-    if not control:
-        return None
-    outside = criteria.read_control(control, table)
-    if isinstance(outside, float):
-        return outside
-    return criteria.read_outside(outside, load_job(job, trust))
-
-
-def _add_criteria(
-    release: "Release",
-    table: Path,
-    control: "float | DataTable",
-    on_progress: "Progress",
-) -> "Release":
-    """Return the release with the three criteria, measured with a control."""
-    from aggopt.pipeline.review import criteria
-
-    if isinstance(control, float):
-        job = release.job
-        attacks = criteria.measure_on_second_masking(table, job, control, on_progress)
-    else:
-        attacks = criteria.measure_on_table(release, control)
-    return replace(release, criteria=attacks)
 
 
 def require_fresh(

@@ -23,6 +23,7 @@ def mask(
     data: Any,
     job: Job | str | Path,
     *,
+    control: Any = ...,
     progress: Progress | None = ...,
     secret: str | None = ...,
     trust: Iterable[str | Path] = ...,
@@ -59,6 +60,7 @@ def mask(
     scheduler: str | None = None,
     resume: bool | None = None,
     client: Any = None,
+    control: Any = None,
     progress: Progress | None = None,
     secret: str | None = None,
     trust: Iterable[str | Path] = (),
@@ -83,6 +85,10 @@ def mask(
         Replace these keys of [engine], like the command's options.
     client
         Dask client, in place of [engine] workers or scheduler.
+    control
+        Persons outside the release: their table, its path, or a share of the records,
+        such as 0.1, for a second masking without them (docs/criteria.md).
+        `release.criteria` then has singling out, linkability and inference.
     progress
         Called with the name of the step and its completed share.
     secret
@@ -128,7 +134,19 @@ def mask(
     keys = {"jobs": jobs, "workers": workers, "scheduler": scheduler, "resume": resume}
     if out is None:
         require_memory_settings(engine, client, keys)
+        if control is not None:
+            from aggopt.pipeline.review.criteria import mask_with_control
+
+            return mask_with_control(
+                data, job, control, progress=progress, secret=secret, trust=trust
+            )
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
+    if control is not None:
+        raise JobError(
+            "A control is for a table in memory, and an engine writes a folder.",
+            fix="leave it out, and measure the release with the file of other persons: "
+            "aggopt risk FOLDER RELEASE JOB --control FILE.",
+        )
     loaded_job = load_job(
         replace_engine_keys(job, name=engine, **keys), trust
     ).load_contents()

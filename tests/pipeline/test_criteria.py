@@ -136,6 +136,30 @@ def test_the_release_does_not_change_and_the_manifest_has_the_figures(run, folde
         run(*again, "--overwrite")
 
 
+def test_python_and_the_command_measure_the_same_criteria(run, folder):
+    words = "people.csv", "job.toml", "--out", "whole.csv", "--control", "outside.csv"
+    run("mask", *words)
+    stated = json.loads((folder / "whole.manifest.json").read_text())["criteria"]
+    job, people = aggopt.Job.read("job.toml"), pd.read_csv("people.csv")
+    found = aggopt.mask(people, job, control=draw_people(60, 2)).criteria
+    assert found.control == stated["control_records"] == 60
+    rates = [attack["rate"] for attack in stated["attacks"]]
+    assert [attack.rate for attack in found.attacks] == rates
+    shared = aggopt.mask(people, job, control=0.1).criteria
+    assert (shared.control, shared.is_second_masking) == (20, True)
+
+
+@pytest.mark.parametrize("control", [0, 0.6, True, float("nan")])
+def test_shares_that_leave_no_control_are_refused(folder, control):
+    with refused(JobError, "control"):
+        aggopt.mask(folder / "people.csv", folder / "job.toml", control=control)
+
+
+def test_a_mask_of_a_folder_takes_no_control(folder, tmp_path):
+    with refused(JobError, "control"):
+        aggopt.mask(folder, folder / "job.toml", out=tmp_path / "o", control=0.1)
+
+
 def test_a_leak_is_found_with_the_file_of_a_control(run):
     words = ("risk", "people.csv", "leak.csv", "job.toml", "--same-order")
     shown = run(*words, "--control", "outside.csv")

@@ -4,7 +4,7 @@ The control has persons outside the release: a file of them, or records of the t
 that a second masking leaves out.  The release itself never changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,19 +22,63 @@ from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.job import Job
 from aggopt.measure.criteria import Criteria, assess
 from aggopt.pipeline.mask import mask
-from aggopt.pipeline.prepare.inputs import Progress
-from aggopt.pipeline.review.release_checks import require_control, require_other_records
+from aggopt.pipeline.prepare.inputs import Progress, load_job
+from aggopt.pipeline.review.release_checks import (
+    SHARE_OR_FILE,
+    require_control,
+    require_other_records,
+    require_share,
+)
 from aggopt.pipeline.review.review_release import ReleaseSource, read_aligned
 from aggopt.pipeline.review.utility import format_entries, read_analysis_column
 from aggopt.release.figures.distributions import read_plain_numbers
 from aggopt.release.files.staging import compute_sha256
 from aggopt.release.release import Release
 
-LARGEST = 0.5  # of the table: the rest is masked
-FIX = "write a share such as --control 0.1, or the file of other persons."
+
+def mask_with_control(
+    data: Any,
+    job: Job | str | Path,
+    control: Any,
+    *,
+    progress: Progress | None = None,
+    secret: str | None = None,
+    trust: Iterable[str | Path] = (),
+) -> Release:
+    """Return a release with its criteria, measured with a control.
+
+    The `control` is a share of the table, or a table or file of other persons.
+
+    Raises
+    ------
+    JobError, TableError
+        The control or the table cannot be used.
+    """
+    job = load_job(job, trust)
+    outside = _prepare_control(control, data, job)
+    release = mask(data, job, progress=progress, secret=secret, trust=trust)
+    if isinstance(outside, Table):
+        criteria = measure_on_table(release, outside)
+    else:
+        criteria = measure_on_second_masking(data, release.job, outside, progress)
+    return replace(release, criteria=criteria)
 
 
-def read_control(text: str, table: Path) -> float | Path:
+def _prepare_control(control: Any, data: Any, job: Job) -> float | Table:
+    """Return the share of a control of a table, or the table of other persons."""
+    if isinstance(control, str | Path):
+        table = Path(data) if isinstance(data, str | Path) else None
+        control = read_control(str(control), table)
+    if isinstance(control, Path):
+        return read_outside(control, job)
+    if isinstance(control, bool | int | float):
+        require_share(control)
+        return float(control)
+    outside = Table.of(control, job.roles, job.attributes, missing=job.missing)
+    return outside.as_read
+
+
+def read_control(text: str, table: Path | None) -> float | Path:
     """Return the share of a control of a table, or the path of its file.
 
     Raises
@@ -46,21 +90,17 @@ def read_control(text: str, table: Path) -> float | Path:
         share = float(text)
     except ValueError:
         control = Path(text)
-        files = control.is_file() and table.is_file()
-        if files and compute_sha256(control) == compute_sha256(table):
+        files = () if table is None else (control, table)
+        is_table = all(file.is_file() for file in files)
+        if files and is_table and len({*map(compute_sha256, files)}) == 1:
             raise JobError(
                 f"{control.name} is the table: the persons of a control are outside "
                 "the release.",
-                fix=FIX,
+                fix=SHARE_OR_FILE,
             ) from None
         return control
-    if 0 < share <= LARGEST:
-        return share
-    raise JobError(
-        f"The control is a share of {text}, which is not above 0 and at most "
-        f"{LARGEST:g}.",
-        fix=FIX,
-    )
+    require_share(share)
+    return share
 
 
 def measure_on_file(source: ReleaseSource, job: Job, control: Path) -> Criteria:

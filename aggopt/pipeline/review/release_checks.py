@@ -19,6 +19,8 @@ from aggopt.release.files.output_paths import ReleaseFiles
 from aggopt.release.files.staging import compute_sha256
 from aggopt.release.manifest import SHUFFLED, read_manifest_or_none
 
+LARGEST = 0.5  # share of the table: the rest is masked
+SHARE_OR_FILE = "pass a share such as 0.1, or the file of other persons."
 FEWEST = 10  # records of a control
 
 
@@ -148,8 +150,17 @@ def require_control(records: int) -> None:
         raise JobError(
             f"The control has {plural(records, 'record')}, and fewer than {FEWEST} "
             "show nothing.",
-            fix="write a larger share, such as --control 0.1, or the file of more "
-            "persons.",
+            fix="pass a larger share, such as 0.1, or the file of more persons.",
+        )
+
+
+def require_share(share: float) -> None:
+    """Refuse a share of the table as control that is not above 0 and at most 0.5."""
+    if isinstance(share, bool) or not 0 < share <= LARGEST:
+        raise JobError(
+            f"The control is a share of {share}, which is not above 0 and at most "
+            f"{LARGEST:g}.",
+            fix=SHARE_OR_FILE,
         )
 
 
