@@ -10,6 +10,8 @@ of the rules:
 - an exit code by cause;
 - no entry of the table in what is printed, in the log, in manifest or public report;
 - each release, read by pandas, has k or more records with equal quasi-identifiers.
+
+Exit code 1 if a case breaks a rule.
 """
 
 import argparse
@@ -477,6 +479,7 @@ def main() -> None:
     for (code, why), count in reasons.most_common(25):
         print(f"{count:6} exit {code} {why}")
     print(f"{sum(counts.values())} cases, {bad} break a rule")
+    sys.exit(bad > 0)
 
 
 if __name__ == "__main__":
