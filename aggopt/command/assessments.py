@@ -503,7 +503,7 @@ def list_release_risks(
         figures = totals["dominance"]
         above = format_percent(figures["above"])
         what = f"groups in which one record has more than {above}"
-        largest = f"at most {format_percent(figures['largest'])}"
+        largest = f"largest share {format_percent(figures['largest'])}"
         yield f"{what} of the weight", str(figures["groups"]), largest
 
 

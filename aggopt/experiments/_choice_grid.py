@@ -44,7 +44,7 @@ def list_choice_cells(
     if not values:
         raise JobError(
             "Nothing is gone through: no k, no method, no other setting is listed.",
-            fix="list some, such as k = [3, 5, 10].",
+            fix="list some, such as k=[3, 5, 10], or --k 3,5,10 for the command.",
         )
     _require_settings(job.aggregation, values)
     points: dict[Job, Mapping[str, Any]] = {}

@@ -12,7 +12,10 @@ from aggopt.release.audit.counts import Count
 from aggopt.release.audit.result import make_rare_combination_error
 from aggopt.release.audit.risk_limits import check_counted_limits
 from aggopt.release.audit.risks import record_risks
-from aggopt.release.audit.unprotected_columns import describe_linked_units
+from aggopt.release.audit.unprotected_columns import (
+    describe_linked_units,
+    find_linking_columns,
+)
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])
 UNITS = np.array([0, 0, 1, 1, 2, 0])
@@ -98,3 +101,60 @@ def test_an_audit_says_how_many_units_are_unique_and_of_how_many():
     (limit,) = check_counted_limits(privacy, found.whole, None)
     assert limit.risk == 4 / 7
     assert "4 combinations of 7 pairs of a unit and a combination" in str(limit)
+
+
+def household(seed):
+    """Return combinations, units, and columns: of persons, of units, of regions."""
+    rng = np.random.default_rng(seed)
+    units = np.sort(rng.integers(0, 40, 90))
+    of_unit, of_region = rng.integers(0, 60, 40)[units], rng.integers(0, 2, 40)[units]
+    columns = {"own": rng.integers(0, 9, 90), "where": of_region, "income": of_unit}
+    return rng.integers(0, 3, 90), units, columns
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_column_with_one_value_for_each_unit_links_its_records(seed, k):
+    published, units, columns = household(seed)
+    found = find_linking_columns(published, units, columns, k)
+    members = pd.DataFrame({"p": published, "u": units}).groupby("u")["p"]
+    kinds = members.agg(lambda own: tuple(sorted(own)))
+    shared = kinds.map(kinds.value_counts())
+    pairs = pd.DataFrame({"u": units, "w": columns["where"], "i": columns["income"]})
+    alone = pairs.groupby(["w", "i"])["u"].transform("nunique") == 1
+    linked = alone.groupby(units).all() & (members.size() > 1)
+    assert (found.linked, found.total) == (linked.sum(), len(kinds))
+    assert found.unique == (linked & (shared == 1)).sum()
+    assert found.rare == (linked & (shared < k)).sum()
+    assert "own" not in found.columns
+    assert found.columns[0] == "income"
+
+
+def test_columns_that_no_unit_is_alone_with_link_nothing():
+    published, units, columns = household(0)
+    for names in ([], ["own"], ["where"]):
+        few = {name: columns[name] for name in names}
+        assert find_linking_columns(published, units, few, 3) is None
+    assert find_linking_columns(published, np.arange(90), columns, 3) is None
+    assert (
+        find_linking_columns(np.zeros(90, int), np.arange(90) // 2, columns, 3) is None
+    )
+
+
+@pytest.mark.parametrize("role", ["confidential", "other"])
+def test_the_seal_is_amber_if_a_column_links_the_records_of_rare_units(role):
+    frame = pd.DataFrame(
+        {"sex": [1, 1, 1, 2, 2, 2, 1, 2], "pay": [7, 7, 8, 8, 9, 9, 3, 3]}
+    )
+    units = np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    roles = Roles(**{"quasi-identifier": ["sex"], role: ["pay"]})
+    found = audit_release(frame, roles, Privacy(k=2), units=units)
+    link = "'pay' shows which records belong to one unit, and 2 of 4 units are unique"
+    assert found.holds
+    assert found.seal.state == "amber"
+    assert link in " ".join([found.seal.heading, *found.seal.risks])
+    assert link in found.verdict
+    varied = frame.assign(pay=range(8))
+    free = audit_release(varied, roles, Privacy(k=2), units=units)
+    assert free.linking is None
+    assert (free.seal.state == "green") is (role == "confidential")

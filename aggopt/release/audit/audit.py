@@ -28,6 +28,7 @@ from aggopt.release.audit.unprotected_columns import (
     count_unprotected,
     describe_linked_units,
     find_identifying_columns,
+    find_linking_columns,
 )
 
 
@@ -100,7 +101,10 @@ def audit_release(
     audit = merge_audits([part], roles, privacy, gone, linked)
     disclosures = [audit.warning] if audit.warning else []
     disclosures += find_identifying_columns(frame, shared.public)
+    linking = None
     if units is not None and pseudonyms is None:
+        columns = {**shared.public, **shared.unknown}
+        linking = find_linking_columns(shared.combination, units, columns, privacy.k)
         disclosures += describe_linked_units(shared.combination, units, privacy.k)
     missing = audit.missing
     if missing and compatible:
@@ -110,6 +114,7 @@ def audit_release(
     audit = replace(
         audit,
         beside=tuple(beside),
+        linking=linking,
         missing=missing,
         disclosures=tuple(disclosures),
         notes=(*disclosures, *notes),

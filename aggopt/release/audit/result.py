@@ -20,7 +20,10 @@ from aggopt.release.audit.counts import Count, describe_small_groups
 from aggopt.release.audit.missing import MissingChanges, MissingValues
 from aggopt.release.audit.originals import Unchanged
 from aggopt.release.audit.risk_limits import RiskLimit, check_linkage_limit
-from aggopt.release.audit.unprotected_columns import UnprotectedColumns
+from aggopt.release.audit.unprotected_columns import (
+    LinkingColumns,
+    UnprotectedColumns,
+)
 
 GREEN = "green"
 AMBER = "amber"
@@ -82,6 +85,12 @@ def _choose_green_advice(audit: "Audit") -> str:
 def _choose_advice(audit: "Audit") -> str:
     """Return what to do where columns that others may know single records out."""
     gravest = _find_gravest(audit.beside)
+    if gravest is None and audit.linking is not None:
+        return (
+            "Publish this file only if nobody can know all members of a unit: "
+            "otherwise mask these columns as quasi-identifiers, recode them into few "
+            "classes, or drop them."
+        )
     if gravest is None and audit.scope == "keys":
         return (
             "Publish this file only if nobody can know columns of several of these "
@@ -114,13 +123,15 @@ def _count_unnamed(unprotected: UnprotectedColumns) -> str:
 def explain_amber(audit: "Audit") -> str | None:
     """Return the number that known columns single out, in words; None if none.
 
-    These are columns with the role other, the records of a unit linked by pseudonyms,
-    and quasi-identifiers of different blocks.  Strata and published weights need no
-    further count: k covers them as well.
+    These are columns with the role other, the records of a unit linked by pseudonyms or
+    by a column with one value for each unit, and quasi-identifiers of different blocks.
+    Strata and published weights need no further count: k covers them as well.
     """
     gravest = _find_gravest(audit.beside)
     if gravest is not None:
         return _count_exposed(gravest, audit.k)
+    if audit.linking is not None:
+        return audit.linking.describe(audit.k)
     if audit.warning is None:
         return None
     combination = audit.whole
@@ -176,6 +187,8 @@ def open_risks(audit: "Audit") -> Iterator[str]:
             yield f"With {columns.names}, {columns.count.rarity(audit.k)}."
         elif columns.count.rare > columns.count.unique > 0:
             yield _describe_below_k(columns, audit.k)
+    if audit.linking and (in_heading or not audit.holds):
+        yield f"{audit.linking.describe(audit.k)}."
     if audit.unchanged and (sentence := audit.unchanged.describe(audit.records)):
         yield sentence
 
@@ -252,6 +265,8 @@ class Audit:
     linked
         Units by the combinations of all their records, if pseudonyms link the records
         of a unit; else None.
+    linking
+        Columns published unchanged that link the records of units, and expose some.
     """
 
     records: int
@@ -272,6 +287,7 @@ class Audit:
     strata: tuple[str, ...] = ()
     weight: str | None = None
     linked: Count | None = None
+    linking: LinkingColumns | None = None
     rare: Mapping[str, PublishedRareCategories] = field(
         default_factory=dict, hash=False
     )

@@ -7,11 +7,16 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.plural import join_names, plural
-from aggopt.core.types import AnyInt, Labels
-from aggopt.release.audit.counts import Count, combine_codes
+from aggopt.core.plural import agree, is_or_are, join_names, plural
+from aggopt.core.types import AnyInt, Bool, Labels
+from aggopt.release.audit.counts import (
+    Count,
+    combine_codes,
+    describe_small_groups,
+)
 
 NAMED = 6  # columns that a sentence lists by name
+CONSTANT = 0.9  # of the units of several records: a column with one value in so many
 
 Counting = Callable[[Sequence[str], Labels], Count]  # of attributes and combinations
 
@@ -117,10 +122,107 @@ def find_identifying_columns(
     ]
 
 
+@dataclass(frozen=True)
+class LinkingColumns:
+    """Columns published unchanged that show which records belong to one unit.
+
+    Such a column has one value for all records of a unit, as the income of a household.
+
+    Attributes
+    ----------
+    columns
+        The columns that suffice, those with most values first.
+    linked
+        Units of several records that have a value which no other unit has.
+    unique, rare
+        Linked units whose combinations of all their records no other unit has, and
+        fewer than k units have.
+    total
+        Number of units.
+    """
+
+    columns: tuple[str, ...]
+    linked: int
+    unique: int
+    rare: int
+    total: int
+
+    def describe(self, k: int) -> str:
+        """Return the text on the columns, and on the units that they expose."""
+        names = join_names([repr(name) for name in self.columns], NAMED)
+        count = self.unique or self.rare
+        exposed = (
+            f"{is_or_are(count)} unique"
+            if self.unique
+            else describe_small_groups(count, k)
+        )
+        return (
+            f"{names} {agree(len(self.columns), 'shows', 'show')} which records belong "
+            f"to one unit, and {count:,} of {self.total:,} units {exposed} with these "
+            "links"
+        )
+
+
+def find_linking_columns(
+    published: Labels, units: AnyInt, columns: Mapping[str, AnyInt], k: int
+) -> LinkingColumns | None:
+    """Return the columns that link the records of units; None if they expose no unit.
+
+    `published` is the combination of each record, (n,), `units` its unit, and `columns`
+    have the codes (n,) of what is published unchanged.
+    """
+    units = np.unique(units, return_inverse=True)[1]
+    are_several = np.bincount(units) > 1
+    if not are_several.any():
+        return None
+    constant = {
+        name: codes
+        for name, codes in columns.items()
+        if _has_one_code(codes, units)[are_several].mean() >= CONSTANT
+    }
+    by_values = sorted(constant, key=lambda name: -int(constant[name].max()))
+    if not by_values:
+        return None
+    target = are_several & _is_linked(combine_codes(constant.values()), units)
+    chosen: list[str] = []
+    codes = np.zeros_like(units)
+    for name in by_values:
+        chosen.append(name)
+        codes = combine_codes([codes, constant[name]])
+        if (_is_linked(codes, units) >= target).all():
+            break
+    compositions = _find_compositions(published, units)
+    shared = np.bincount(compositions)[compositions]
+    rare = int((target & (shared < k)).sum())
+    if not rare:
+        return None
+    unique = int((target & (shared == 1)).sum())
+    return LinkingColumns(
+        tuple(chosen), int(target.sum()), unique, rare, len(are_several)
+    )
+
+
+def _has_one_code(codes: AnyInt, groups: AnyInt) -> Bool:
+    """Return whether all records of each group, 0..m-1, have the same code, (m,)."""
+    count = int(groups.max()) + 1
+    least = np.full(count, np.iinfo(np.intp).max)
+    largest = np.full(count, -1)
+    np.minimum.at(least, groups, codes)
+    np.maximum.at(largest, groups, codes)
+    return np.asarray(least == largest)
+
+
+def _is_linked(codes: Labels, units: AnyInt) -> Bool:
+    """Return whether each unit has one code, (m,), which no other unit has."""
+    code = np.empty(int(units.max()) + 1, dtype=np.intp)
+    code[units] = codes
+    return np.asarray(_has_one_code(codes, units) & _has_one_code(units, codes)[code])
+
+
 def describe_linked_units(published: Labels, units: Labels, k: int) -> list[str]:
     """Return a note on units that are rare by the combinations of all their records.
 
-    No release reveals which records belong to one unit.  `published` is the combination
+    A release has no column with the numbers of units.  `published` is the combination
     of each record, (n,), and `units` its unit.
     """
     linked = count_linked_units((), published, units, k)

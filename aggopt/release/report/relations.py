@@ -1,6 +1,6 @@
 """Relations between attributes, before and after: correlations and a regression."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -166,11 +166,14 @@ def _fit_least_squares(y: F64, columns: dict[str, F64]) -> tuple[F64, F64] | Non
     return (coefficients / spread)[1:], (np.sqrt(variance) / spread)[1:]
 
 
-def find_related(
-    outcomes: dict[str, F64], names: Sequence[str]
-) -> tuple[str, F64] | None:
-    """Return the first confidential number that varies and is nowhere missing."""
-    for name, values in outcomes.items():
-        if names and not np.isnan(values).any() and _has_variance(values):
-            return name, values
-    return None
+def select_complete(outcomes: Mapping[str, F64], pair: Related) -> dict[str, F64]:
+    """Return the confidential numbers that vary and are never missing.
+
+    There are none if attributes of the pair are missing in some record.
+    """
+    return {
+        name: values
+        for name, values in outcomes.items()
+        if pair.n == len(values) and not np.isnan(values).any()
+        if _has_variance(values)
+    }

@@ -111,6 +111,21 @@ def test_a_regression_is_that_of_least_squares(release, page):
     assert "of 2 coefficients keep their sign" in Reader(page).text
 
 
+def test_correlations_are_with_each_confidential_number():
+    frame = salaried(60)[["age", "salary"]].assign(debt=np.arange(60) % 7, ward="a")
+    roles = {"quasi-identifier": ["age"], "confidential": ["salary", "ward", "debt"]}
+    page = html(aggopt.mask(frame, aggopt.Job(roles=roles, privacy={"k": 3})))
+    names = ["age", "salary", "debt"]
+    rows = table(page, "Correlations of the originals")
+    assert rows[0][1:] == names
+    shown = [
+        [cell.replace("\N{MINUS SIGN}", "-") for cell in row[1:]] for row in rows[1:]
+    ]
+    expected = np.corrcoef(frame[names].to_numpy(float).T)
+    for i, j in ((1, 0), (2, 0), (2, 1)):
+        assert float(shown[i][j]) == pytest.approx(expected[i, j], abs=0.006)
+
+
 def test_proofs_are_told_from_what_is_not_proven(release, page, says):
     rows = table(page, "Certificates of published values")
     assert [row[1] for row in rows[1:]] == ["proven best", "proven best"]
@@ -269,7 +284,7 @@ def test_a_release_without_its_originals_compares_nothing(release):
     found = text(alone)
     assert "The originals were not at hand" in found
     assert "Before," not in found
-    assert "To see what other k cost, run aggopt choose." in found
+    assert "To compare other k, run aggopt choose --k 3,5,10." in found
     page = html(alone)
     assert table(page, "age: share of records")[0] == ["value", "released"]
     assert 'class="ori"' not in page.split("</style>")[1]

@@ -171,7 +171,9 @@ def _describe_limits(facts: Facts, guesses: list[AttackBar]) -> Iterator[str]:
         yield "No l-diversity and no t-closeness was promised of confidential values."
     if facts.what == "unit":
         units = ", ".join(facts.job.roles.unit)
-        yield f"k counts units ({units}): {plural(audit.smallest, 'unit')} at least."
+        each = "" if audit.linked else ", for each record by itself"
+        at_least = f"{plural(audit.smallest, 'unit')} at least"
+        yield f"k counts units ({units}): {at_least}{each}."
     yield (
         "Not covered: several releases of the same people, knowledge of attributes "
         "that are not declared as quasi-identifiers, and mistakes in the roles."

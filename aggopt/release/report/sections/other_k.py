@@ -47,7 +47,7 @@ def compare_other_k(facts: Facts) -> tuple[str | Figure, ...]:
     measures = facts.measures
     why = _explain_absence(facts)
     if why is not None or measures is None:
-        return (f"{why} To see what other k cost, run aggopt choose.",)
+        return (f"{why} To compare other k, run aggopt choose --k 3,5,10.",)
     tried = list(_try_each_k(facts))
     if len(tried) < 2:
         return ("There are too few records for groups of another size.",)

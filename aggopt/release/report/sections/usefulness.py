@@ -1,6 +1,6 @@
 """How useful a release still is: distributions, moments, relations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
@@ -14,10 +14,11 @@ from aggopt.release.report.facts import Facts, ReportedColumn
 from aggopt.release.report.moments import SHOWN, make_moments_table, make_stratum_table
 from aggopt.release.report.page import DataTable, Figure, format_share, round_share
 from aggopt.release.report.relations import (
+    MOST,
     Related,
     draw_correlations,
     draw_regression,
-    find_related,
+    select_complete,
 )
 from aggopt.release.report.sections.registry import ReportSection
 
@@ -58,8 +59,8 @@ def compare_usefulness(facts: Facts) -> Usefulness:
     numbers = [facts.columns[name] for name in order if name in facts.columns]
     moments, more_moments = make_moments_table(facts, numbers)
     pair = _relate_numbers(facts, numbers)
-    related = find_related(facts.outcomes, pair.names if pair else ())
-    y = _select_complete(related[1], facts, pair) if related and pair else None
+    outcomes = select_complete(facts.outcomes, pair) if pair else {}
+    first = next(iter(outcomes.items()), None)
     figures = list(_draw_distributions(facts, order[:SHOWN]))
     return Usefulness(
         distributions=tuple(figures),
@@ -68,12 +69,8 @@ def compare_usefulness(facts: Facts) -> Usefulness:
         more_moments=more_moments,
         by_stratum=make_stratum_table(facts, numbers),
         kept=_make_categories_table(facts, order),
-        correlations=draw_correlations(_add_outcome(pair, related, y))
-        if pair
-        else None,
-        regression=draw_regression(related[0], y, pair)
-        if related and pair and y is not None
-        else None,
+        correlations=draw_correlations(_add_outcomes(pair, outcomes)) if pair else None,
+        regression=draw_regression(*first, pair) if first and pair else None,
     )
 
 
@@ -141,19 +138,14 @@ def _relate_numbers(facts: Facts, numbers: list[ReportedColumn]) -> Related | No
     return Related.of(before, {c.name: c.after for c in numbers}) if before else None
 
 
-def _select_complete(y: F64, facts: Facts, pair: Related) -> F64 | None:
-    """Return the outcome of the records that miss nothing; None if some do."""
-    return y if pair.n == len(y) else None
+def _add_outcomes(pair: Related, outcomes: Mapping[str, F64]) -> Related:
+    """Return attributes with confidential numbers in addition, `MOST` and one in all.
 
-
-def _add_outcome(
-    pair: Related, related: tuple[str, F64] | None, y: F64 | None
-) -> Related:
-    """Return attributes with a confidential number in addition, if possible."""
-    if related is None or y is None or related[0] in pair.before:
-        return pair
-    beside = {related[0]: y}
-    return Related({**pair.before, **beside}, {**pair.after, **beside})
+    The first outcome is always there, since the regression has it.
+    """
+    room = max(1, MOST - len(pair.before))
+    more = dict(list(outcomes.items())[:room])
+    return Related({**pair.before, **more}, {**pair.after, **more})
 
 
 USE = ReportSection(
