@@ -215,7 +215,7 @@ def test_utility_is_printed_line_by_line(printed) -> None:
     code, out = printed("utility", *LOOK, "--model", "w ~ age", "--strata", "illness")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0] == "Utility"
+    assert lines[0] == "Utility: changes by masking, 0 is best"
     assert "  w ~ age" in lines
     assert any(line.startswith("    age  ") for line in lines)
     assert any(line.startswith("  total of income ") for line in lines)
