@@ -2,23 +2,19 @@
 
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Message, Receive, Send], Awaitable[None]]
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "aggopt"
 MOST = 2**20  # bytes of a request: a job has some thousand
-BITS = 192  # of the token and of the cookie
-CHECKED = ("host", "origin", "content-length", "sec-fetch-site")
+draw_token = partial(secrets.token_urlsafe, 192 // 8)  # of 192 bits
+ONCE = ("host", "origin", "content-length", "sec-fetch-site")  # in a request
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -45,11 +41,6 @@ UNKNOWN = (
 )
 
 
-def draw_token() -> str:
-    """Return a token that nobody can guess."""
-    return secrets.token_urlsafe(BITS // 8)
-
-
 @dataclass
 class Guard:
     """An application of ASGI around another, which it protects.
@@ -58,14 +49,13 @@ class Guard:
     request that passes.  The token of the printed address works once, for the cookie.
     """
 
-    application: Application
+    application: ASGIApp
     hosts: tuple[str, ...]
     on_request: Callable[[], None]
     token: str = field(default_factory=draw_token, repr=False)
     cookie: str = field(default_factory=draw_token, repr=False)
-    is_used: bool = False
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
@@ -86,16 +76,13 @@ class Guard:
         await (answer or self.application)(scope, receive, send_with_headers)
 
     def _find_refusal(self, headers: Headers, method: str) -> Response | None:
-        """Refuse a request of another host, page or size; None for any other request.
-
-        The server reads no more of a request than the length that it states.
-        """
+        """Return the refusal of a request of another host, page or size, or None."""
         host, length = headers.get("host", ""), headers.get("content-length", "")
         if host not in self.hosts:
             return PlainTextResponse("Another host is named.", 421)
         if "upgrade" in headers:
             return PlainTextResponse("Nothing is upgraded.", 400)
-        if any(len(headers.getlist(name)) > 1 for name in CHECKED):
+        if any(len(headers.getlist(name)) > 1 for name in ONCE):
             return PlainTextResponse("A header is repeated.", 400)
         if method in ("GET", "HEAD"):
             return None
@@ -114,14 +101,10 @@ class Guard:
         token = request.query_params.get("token", "").encode()
         is_first_page = (request.scope["path"], request.method) == ("/", "GET")
         if is_first_page and hmac.compare_digest(token, self.token.encode()):
-            is_first, self.is_used = not self.is_used, True
-            if is_first:
-                hidden = {"referrer-policy": "no-referrer"}
-                response = HTMLResponse(ENTERED, headers=hidden)
-                response.set_cookie(
-                    COOKIE, self.cookie, httponly=True, samesite="strict"
-                )
-                return response
+            self.token = draw_token()  # the printed one works once
+            response = HTMLResponse(ENTERED, headers={"referrer-policy": "no-referrer"})
+            response.set_cookie(COOKIE, self.cookie, httponly=True, samesite="strict")
+            return response
         cookie = request.cookies.get(COOKIE, "").encode()
         if hmac.compare_digest(cookie, self.cookie.encode()):
             return None

@@ -10,7 +10,6 @@ import tomlkit
 from aggopt.errors import JobError
 
 QUASI_IDENTIFIER = "quasi-identifier"
-COMMAND_LINE = "use the command line: aggopt mask."
 
 
 @lru_cache(8)  # a screen parses its job often
@@ -82,10 +81,7 @@ def _replace_key(section: Any, path: Sequence[str], value: Any) -> None:
 
 
 def replace_roles(text: str, roles: Mapping[str, str]) -> str:
-    """Return the job with these roles, by the column's name; "" is undecided.
-
-    The types of columns that are no quasi-identifiers any more are removed.
-    """
+    """Return the job with these roles; columns that are not masked lose their types."""
     columns: dict[str, list[str]] = {role: [] for role in parse_section(text, "roles")}
     for name, role in roles.items():
         if role:
@@ -137,11 +133,11 @@ def find_unsupported_setting(text: str) -> JobError | None:
     earlier = {"keep_groups", "earlier"} & {*parse_section(text, "partition")}
     if earlier:
         problem = f"The job keeps the groups of an earlier release ({min(earlier)})."
-        return JobError(problem, fix=COMMAND_LINE)
-    if find_value(sections, "engine", "name") not in (None, "memory"):
+    elif find_value(sections, "engine", "name") not in (None, "memory"):
         problem = "The job names an engine, and the page masks one file in memory."
-        return JobError(problem, fix=COMMAND_LINE)
-    return None
+    else:
+        return None
+    return JobError(problem, fix="use the command line: aggopt mask.")
 
 
 def _iterate_code(value: Any) -> Iterator[str]:

@@ -22,7 +22,7 @@ worker.run_tasks(run_task)
 GRACE = 0.6  # seconds that a cancelled task has to end by itself
 LONGEST = 2**26  # bytes of a message: the proposal of 2000 columns has some
 END_SEARCH = "end search"  # in place of a task
-SEARCHES = ("group", "repair")  # steps of masking that may end early
+Keeper = Callable[[dict[str, Any]], None]  # of a result
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Activity:
     @property
     def is_search(self) -> bool:
         """Whether it is a search with groups to keep, which may end now."""
-        return self.is_busy and self.task == "mask" and self.step in SEARCHES
+        return self.is_busy and self.task == "mask" and self.step in ("group", "repair")
 
 
 class ComputingProcess:
@@ -57,7 +57,7 @@ class ComputingProcess:
         self._process: Process | None = None
         self._result: asyncio.Future[dict[str, Any]] | None = None
         self._is_cancelled = self._is_naming = self._is_closed = self._is_ready = False
-        self._changed = asyncio.Condition()
+        self._changed = asyncio.Event()  # a new one for each change
         self._work: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -74,29 +74,26 @@ class ComputingProcess:
         self.spawn(self._watch(self._process))
 
     async def run(
-        self, keep: Callable[[dict[str, Any]], None], task: str, **inputs: Any
+        self, keep: Keeper, task: str, inputs: dict[str, Any], **settings: Any
     ) -> None:
-        """Run a task and keep its result, unless it fails; or nothing if one runs."""
+        """Run a task and keep its result, unless it fails; do nothing if one runs."""
         if self._result is not None or self._is_closed:
             return
         self._result = result = asyncio.get_running_loop().create_future()
         self._is_cancelled = self._is_naming = False
-        await self._show(Activity("running", task))
+        self._show(Activity("running", task))
         if self._process is None or self._process.returncode is not None:
             await self.start()
-        self._write({"task": task, **inputs})
+        self._write({"task": task, "inputs": inputs, "settings": settings})
         outcome = await result
         self._result = None
         if outcome["event"] == "done":
             keep(outcome["result"])
         problem, fix = outcome.get("problem", ""), outcome.get("fix", "")
-        await self._show(Activity(outcome["event"], task, problem=problem, fix=fix))
+        self._show(Activity(outcome["event"], task, problem=problem, fix=fix))
 
     async def cancel(self) -> None:
-        """End the task that runs, within a second; a second call does nothing more.
-
-        A task that names its files ends first.
-        """
+        """End the task that runs within a second, unless it names its files; once."""
         result, process = self._result, self._process
         if result is None or process is None or self._is_cancelled:
             return
@@ -123,15 +120,15 @@ class ComputingProcess:
             with suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
-        await self._show(Activity("idle"))
+        self._show(Activity("idle"))
         for work in self._work:
             work.cancel()
 
     async def wait_for_change(self, number: int, seconds: float) -> Activity:
         """Return the activity once its number is another, or after some seconds."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds), self._changed:
-                await self._changed.wait_for(lambda: self.activity.number != number)
+        if self.activity.number == number:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), seconds)
         return self.activity
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -140,11 +137,11 @@ class ComputingProcess:
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
-    async def _show(self, activity: Activity) -> None:
+    def _show(self, activity: Activity) -> None:
         """Let all pages know what the process does now."""
         self.activity = replace(activity, number=self.activity.number + 1)
-        async with self._changed:
-            self._changed.notify_all()
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def _write(self, message: dict[str, Any]) -> None:
         if self._process is not None and self._process.stdin is not None:
@@ -163,9 +160,9 @@ class ComputingProcess:
                 case "ready":
                     self._is_ready = True
                     if self.activity.status == "starting":
-                        await self._show(Activity("idle"))
+                        self._show(Activity("idle"))
                 case "progress":
-                    await self._show(replace(self.activity, **message))
+                    self._show(replace(self.activity, **message))
                 case "naming":
                     self._is_naming = True
                 case event:

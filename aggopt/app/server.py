@@ -3,14 +3,13 @@
 import json
 import re
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import (
     FileResponse,
@@ -23,12 +22,12 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from aggopt.app import forms
-from aggopt.app.guard import POLICY, Guard
-from aggopt.app.job_text import parse_roles, parse_section
-from aggopt.app.rows import COLUMNS, WINDOW, RowWindow
+from aggopt.app.guard import POLICY
+from aggopt.app.job_text import find_unsupported_setting, parse_roles, parse_section
+from aggopt.app.rows import COLUMNS, WINDOW, read_window
 from aggopt.app.session import PREVIEW, STEPS, WARNING, PageSession
 from aggopt.app.texts import LANGUAGES, Texts
-from aggopt.errors import AggoptError
+from aggopt.errors import AggoptError, JobError
 
 HERE = Path(__file__).parent
 BEAT = 2.0  # seconds between messages to a page if nothing changes
@@ -36,6 +35,7 @@ SUFFIXES = (  # of tables; `aggopt.data.formats` takes long to import
     *(".csv", ".parquet", ".xlsx", ".sav", ".zsav", ".por", ".dta", ".xpt"),
     *(".sas7bdat", ".rds"),
 )
+TEXT_FORMAT = ("separator", "decimal", "encoding")
 FORM = "application/x-www-form-urlencoded"
 FILES = {
     "app.css": HERE / "static" / "app.css",
@@ -43,7 +43,6 @@ FILES = {
     "report.css": HERE.parent / "release" / "report" / "templates" / "style.css",
 }
 Form = dict[str, str]
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Page:
@@ -51,7 +50,6 @@ class Page:
 
     def __init__(self, session: PageSession, quit_server: Callable[[], None]) -> None:
         self.session = session
-        self.rows = RowWindow()
         self._pages = Environment(
             loader=FileSystemLoader(HERE / "pages"),
             autoescape=True,
@@ -59,6 +57,7 @@ class Page:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._pages.filters["quote"] = shlex.quote
         self._changes: dict[str, Callable[[Form], str | None]] = {
             "table": self.open_table,
             "open": self.open_job,
@@ -68,8 +67,8 @@ class Page:
             "compare": self.compute_map,
             "use": self.use_point,
             "release": self.write_release,
-            "undo": lambda form: session.history.move(-1),
-            "redo": lambda form: session.history.move(1),
+            "undo": lambda form: session.move(-1),
+            "redo": lambda form: session.move(1),
             "stop": lambda form: session.process.end_search(),
             "cancel": lambda form: session.process.spawn(session.process.cancel()),
             "language": self.set_language,
@@ -78,7 +77,7 @@ class Page:
 
     def list_routes(self) -> list[Route]:
         """Return the routes."""
-        shown: dict[str, Handler] = {
+        shown: dict[str, Any] = {
             "": partial(self.show, "roles"),
             **{step: partial(self.show, step) for step in (*STEPS, "quit")},
             "events": self.stream_events,
@@ -87,16 +86,11 @@ class Page:
             "choices": partial(self.show_private, "choices.html"),
             **{name: partial(self.send_file, path) for name, path in FILES.items()},
         }
-        changed: dict[str, Handler] = {
-            name: partial(self.change, name) for name in self._changes
-        }
-        return [
-            *(Route(f"/{name}", handler) for name, handler in shown.items()),
-            *(
-                Route(f"/{n}", handler, methods=["POST"])
-                for n, handler in changed.items()
-            ),
-        ]
+        routes = [Route(f"/{name}", handler) for name, handler in shown.items()]
+        for name in self._changes:
+            change = partial(self.change, name)
+            routes.append(Route(f"/{name}", change, methods=["POST"]))
+        return routes
 
     # what GET shows
 
@@ -104,42 +98,37 @@ class Page:
         """Show a screen; the first one if no table is open."""
         if step not in ("table", "quit") and not self.session.table:
             return _go_to("table")
-        names = self.session.table.get("columns", [])
-        column = min(_read_number(request, "column"), max(len(names) - 1, 0))
-        column -= column % COLUMNS
-        is_first = step == "table"
-        window = await self._read_window(request, column) if is_first else None
+        column = _read_number(request, "column") // COLUMNS * COLUMNS
+        is_shown = step == "table" and self.session.table
+        window = await self._read_window(request, column) if is_shown else None
         return self.render(step, first_column=column, window=window)
 
     async def _read_window(
         self, request: Request, column: int
     ) -> dict[str, Any] | None:
-        """Return the rows that a request names; None without a table."""
-        session = self.session
-        if not session.table or session.is_changed:
+        """Return the rows that a request names; None if they cannot be read."""
+        table = self.session.table
+        if self.session.is_changed:
             return None
-        path = session.start.find_file(session.table["table"])
-        text_format = parse_section(session.table["job"], "input")
+        text_format = parse_section(table["job"], "input")
         try:
+            path = self.session.start.find_file(table["table"])
             row = _read_number(request, "row")
-            return await self.rows.read(path, dict(text_format), row, column)
+            return await read_window(path, text_format, row, column)
         except AggoptError:
             return None
 
     def render(self, step: str, **facts: Any) -> HTMLResponse:
         """Return a screen, filled with what holds now."""
         session = self.session
-        problem, fix = session.message
-        session.message = ("", "")
+        error, session.error = session.error, None
         page = self._pages.get_template(f"{step}.html").render(
             t=Texts(session.language),
-            languages=LANGUAGES,
             step=step,
-            steps=STEPS,
             session=session,
             activity=session.process.activity,
-            problem=problem,
-            fix=fix,
+            error=error,
+            refusal=find_unsupported_setting(session.job),
             roles=parse_roles(session.job),
             parse_section=partial(parse_section, session.job),
             forms=forms,
@@ -147,7 +136,6 @@ class Page:
             suffixes=SUFFIXES,
             shown_columns=COLUMNS,
             shown_rows=WINDOW,
-            names=_name_files(**session.table) if session.table else {},
             **facts,
         )
         return HTMLResponse(page)
@@ -178,8 +166,7 @@ class Page:
 
     async def download_job(self, request: Request) -> Response:
         """Send the job as a file."""
-        disposition = {"content-disposition": 'attachment; filename="job.toml"'}
-        return Response(self.session.job, 200, disposition, "application/toml")
+        return Response(self.session.job, media_type="application/toml")
 
     async def show_private(self, name: str, request: Request) -> Response:
         """Show a whole page that a task wrote, with the policy that it states."""
@@ -198,10 +185,7 @@ class Page:
     # what POST changes
 
     async def change(self, name: str, request: Request) -> Response:
-        """Change what a form says, and lead to a screen: that of the form, or another.
-
-        An error leads to the screen of the form, which shows it.
-        """
+        """Act on a form, and lead to the next screen; after an error, to that of it."""
         if request.headers.get("content-type", FORM).partition(";")[0] != FORM:
             return PlainTextResponse("A form is expected.", 415)
         try:
@@ -215,13 +199,13 @@ class Page:
             if self.session.table or name in ("table", "language", "cancel", "quit"):
                 step = self._changes[name](form) or step
         except AggoptError as error:
-            self.session.message = (error.problem, error.fix)
+            self.session.error = error
         if name == "quit":
             return self.render("ended")
         return _go_to(step if step.partition("?")[0] in STEPS else "table")
 
-    def _begin(self, work: Any, step: str) -> str:
-        """Begin a task while the page goes on at a step."""
+    def _begin(self, work: Coroutine[Any, Any, None], step: str) -> str:
+        """Begin work while the page goes on at a step."""
         self.session.process.spawn(work)
         return step
 
@@ -229,8 +213,7 @@ class Page:
         """Open a table."""
         name = form.get("table", "")
         self.session.start.find_file(name)
-        keys = ("separator", "decimal", "encoding")
-        text_format = {key: form.get(key, "") for key in keys}
+        text_format = {key: form.get(key, "") for key in TEXT_FORMAT}
         return self._begin(self.session.open_table(name, **text_format), "table")
 
     def open_job(self, form: Form) -> str:
@@ -242,15 +225,14 @@ class Page:
     def set_roles(self, form: Form) -> str:
         """Set roles and types; measure the risk if no question is open."""
         session = self.session
-        text = forms.write_form_roles(session.job, session.table["columns"], form)
-        session.history.set(text)
+        columns = session.table["columns"]
+        session.set_job(forms.write_form_roles(session.job, columns, form))
         following = form.get("next", "")
         if following != "risk":
             return f"roles?column={following}" if following.isdecimal() else "roles"
         if session.undecided:
             names = ", ".join(column["name"] for column in session.undecided)
-            session.message = (f"Decide first on: {names}.", "")
-            return "roles"
+            raise JobError(f"Decide first on: {names}.", fix="choose a role for each.")
         return self._begin(session.run("check"), "risk")
 
     def set_protection(self, form: Form) -> str:
@@ -259,7 +241,7 @@ class Page:
         if form.get("next") == "compare":
             session.add_to_comparison()
             return "compare"
-        session.history.set(forms.write_form_fields(session.job, form))
+        session.set_job(forms.write_form_fields(session.job, form))
         task = "preview" if form.get("next") == "preview" else "mask"
         return self._begin(session.run(task), "protect")
 
@@ -270,11 +252,10 @@ class Page:
 
     def use_point(self, form: Form) -> str:
         """Set k and method of a point, or the job of a compared release."""
-        session = self.session
-        places = {str(place): each for place, each in enumerate(session.compared)}
-        if form.get("compared") in places:
-            session.history.set(places[form["compared"]]["job"])
-            return "protect"
+        for place, release in enumerate(self.session.compared):
+            if form.get("compared") == str(place):
+                self.session.set_job(release["job"])
+                return "protect"
         return self.set_protection(form)
 
     def write_release(self, form: Form) -> str:
@@ -282,7 +263,7 @@ class Page:
         session = self.session
         names = {key: form.get(key, "") for key in ("out", "report", "saved", "keys")}
         session.start.find_new(names["out"])
-        session.history.set(forms.write_form_fields(session.job, form))
+        session.set_job(forms.write_form_fields(session.job, form))
         return self._begin(session.run("write", **names), "release")
 
     def set_language(self, form: Form) -> None:
@@ -300,30 +281,3 @@ def _read_number(request: Request, name: str) -> int:
 def _go_to(step: str) -> RedirectResponse:
     """Return a redirect to the screen of a step."""
     return RedirectResponse(f"/{step}", 303)
-
-
-def _name_files(table: str, released_as: str, **others: Any) -> dict[str, str]:
-    """Return the proposed names of the files of a release, and the command for it."""
-    stem = Path(table).stem
-    job, out = f"{stem}.job.toml", f"{stem}.masked{released_as}"
-    keys, report = f"{stem}.private", f"{stem}.report.html"
-    words = ["aggopt", "mask", table, job, "--out", out]
-    command = shlex.join([*words, "--private", keys, "--report", report])
-    return {
-        **{"saved": job, "out": out, "keys": keys, "report": report},
-        "command": command,
-    }
-
-
-def make_application(
-    session: PageSession, hosts: tuple[str, ...], quit_server: Callable[[], None]
-) -> Guard:
-    """Return the application of ASGI: the routes of a session behind their guard."""
-
-    async def explain_defect(request: Request, error: Exception) -> Response:
-        return PlainTextResponse("The page has a defect; its message is withheld.", 500)
-
-    routes = Page(session, quit_server).list_routes()
-    handlers: Any = {Exception: explain_defect}
-    application = Starlette(routes=routes, exception_handlers=handlers)
-    return Guard(application, hosts, session.note_request)

@@ -12,15 +12,16 @@ from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from starlette.applications import Starlette
 
-from aggopt.app.server import make_application
+from aggopt.app.guard import Guard
+from aggopt.app.server import Page
 from aggopt.app.session import IDLE, PageSession
 from aggopt.app.start_folder import write_private
 from aggopt.errors import PlaceError, TableError
 
 FIRST_PORT = 8765
 PORTS = 100  # that are tried
-ADDRESSES = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 TICK = 1.0  # seconds between looks at whether anybody is there
 
 
@@ -42,16 +43,8 @@ def run_page(
     opens_browser: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Serve the page until it is quit, interrupted or forgotten.
-
-    Raises
-    ------
-    TableError
-        The table or the job is not below the current folder.
-    PlaceError
-        No port is free.
-    """
-    session = PageSession.begin(Path.cwd(), clock)
+    """Serve the page until it is quit, interrupted or forgotten."""
+    session = PageSession(Path.cwd(), clock)
     try:
         first = [_find_name(session, path) for path in (table, job) if path is not None]
         with closing(bind_port(port)) as listening:
@@ -59,7 +52,7 @@ def run_page(
             print_line("The page of aggopt is at")
             print_address(address)
             print_line(_explain_address(listening.getsockname()[1]))
-            if opens_browser and can_open_browser():
+            if opens_browser:
                 _open_browser(session, address)
             with closing(_serve(session, server, listening, first)) as serving:
                 asyncio.run(serving)  # within a running loop, none can run
@@ -82,7 +75,7 @@ def _find_name(session: PageSession, path: Path) -> str:
 
 def bind_port(port: int) -> socket.socket:
     """Return a listening socket of this machine alone: at a port, or the next free."""
-    for family, address in ADDRESSES:
+    for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         for number in range(port, port + PORTS):
             with suppress(OSError):
                 return socket.create_server((address, number), family=family)
@@ -100,20 +93,20 @@ def _make_server(session: PageSession, listening: socket.socket) -> tuple[_Serve
     def quit_server() -> None:
         server.should_exit = True
 
-    application = make_application(session, hosts, quit_server)
+    routes = Page(session, quit_server).list_routes()
+    guard = Guard(Starlette(routes=routes), hosts, session.note_request)
     config = uvicorn.Config(
-        application,
+        guard,
         ws="none",
         lifespan="off",
         log_config=None,
         log_level="critical",  # a traceback may quote records
-        access_log=False,
         server_header=False,
         timeout_graceful_shutdown=1,
     )
     server = _Server(config)
     host = hosts[0] if listening.family == socket.AF_INET else hosts[-1]
-    return server, f"http://{host}/?token={application.token}"
+    return server, f"http://{host}/?token={guard.token}"
 
 
 async def _serve(
@@ -149,16 +142,12 @@ def _explain_address(port: int) -> str:
     )
 
 
-def can_open_browser() -> bool:
-    """Return whether a browser may open here: a screen, and no connection by SSH."""
-    if "SSH_CONNECTION" in os.environ:
-        return False
-    has_screen = any(os.environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY"))
-    return os.name == "nt" or bool(shutil.which("open")) or has_screen
-
-
 def _open_browser(session: PageSession, address: str) -> None:
-    """Open the address by a private file: process lists show its name alone."""
+    """Open a private file that leads to the address, which no process list shows."""
+    has_screen = any(os.environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY"))
+    has_screen |= os.name == "nt" or bool(shutil.which("open"))
+    if not has_screen or "SSH_CONNECTION" in os.environ:
+        return
     page = write_private(
         session.private / "start.html",
         f'<!doctype html><meta name="referrer" content="no-referrer">'

@@ -1,6 +1,7 @@
 """Paths that the page may read and write: plain files below the start folder."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,42 +18,7 @@ class StartFolder:
 
     path: Path
 
-    def find_file(self, name: str) -> Path:
-        """Return the path of a plain file that a person named."""
-        path = self._join(name)
-        if not os.path.isfile(path):
-            problem = f"There is no plain file {name!r} that can be read."
-            raise TableError(problem, fix=INSIDE)
-        return path
-
-    def find_new(self, name: str) -> Path:
-        """Return the path of a file to write, which does not exist."""
-        path = self._join(name)
-        if not os.path.isdir(path.parent):
-            raise TableError(
-                f"There is no folder {str(Path(name).parent)!r}.",
-                fix="create the folder, or name another.",
-            )
-        if os.path.lexists(path):
-            raise TableError(
-                f"{name!r} exists, and the page overwrites nothing.",
-                fix="name another file, or delete this one.",
-            )
-        return path
-
-    def find_folder(self, name: str) -> Path:
-        """Return the path of a folder to write to; it is created if it is missing."""
-        path = self._join(name) if Path(name).parts else self.path
-        try:
-            path.mkdir(mode=0o700, exist_ok=True)
-        except OSError:
-            raise TableError(
-                f"{name!r} is no folder, and cannot be created.",
-                fix="name a folder in one that exists.",
-            ) from None
-        return path
-
-    def _join(self, name: str) -> Path:
+    def find_place(self, name: str) -> Path:
         """Return a path below the start folder; neither names nor links leave it."""
         path = self.path / name  # an absolute name is the path itself
         parts = Path(name).parts
@@ -72,14 +38,37 @@ class StartFolder:
             raise TableError(f"A part of {name!r} is a link.", fix=INSIDE)
         return path
 
+    def find_file(self, name: str) -> Path:
+        """Return the path of a plain file that a person named."""
+        path = self.find_place(name)
+        if not os.path.isfile(path):
+            problem = f"There is no plain file {name!r} that can be read."
+            raise TableError(problem, fix=INSIDE)
+        return path
+
+    def find_new(self, name: str) -> Path:
+        """Return the path of a file to write, which does not exist."""
+        path = self.find_place(name)
+        if not os.path.isdir(path.parent):
+            raise TableError(
+                f"There is no folder {str(Path(name).parent)!r}.",
+                fix="create the folder, or name another.",
+            )
+        if os.path.lexists(path):
+            raise TableError(
+                f"{name!r} exists, and the page overwrites nothing.",
+                fix="name another file, or delete this one.",
+            )
+        return path
+
     def name(self, path: Path) -> str:
         """Return a path relative to the start folder, as text."""
         return str(path.relative_to(self.path))
 
-    def has_state(self, name: str, state: list[int]) -> bool:
+    def has_state(self, name: str, state: Sequence[int]) -> bool:
         """Return whether a file has the numbers of `identify_file` from before."""
         try:
-            return identify_file(self.find_file(name)) == state
+            return identify_file(self.find_file(name)) == [*state]
         except (TableError, OSError):
             return False
 

@@ -4,24 +4,16 @@ A result is plain values: names of columns, counts and sentences, no entry of a 
 """
 
 import json
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numba  # noqa: F401
 import numpy as np
 
 import aggopt.core.compiled
 import aggopt.pipeline.partition.partition_table  # noqa: F401
-from aggopt.app.job_text import (
-    find_unsupported_setting,
-    parse_job,
-    place_trees,
-    remove_empty_settings,
-    remove_titles,
-)
+from aggopt.app import job_text
 from aggopt.app.session import PREVIEW
 from aggopt.app.start_folder import identify_file, write_private
 from aggopt.app.worker import Worker
@@ -34,7 +26,7 @@ from aggopt.inspection.draft import propose_job
 from aggopt.job import Job
 from aggopt.pipeline.mask import mask
 from aggopt.pipeline.review.original_risk import measure_original_risk
-from aggopt.release.files.staging import Staging, compute_sha256
+from aggopt.release.files.staging import Staging, compute_sha256, made_folder
 from aggopt.release.files.type_support import require_unchanged_types
 from aggopt.release.report.release_report import collect_facts, render_report
 from aggopt.release.report.sections.headline import make_headline
@@ -47,10 +39,9 @@ SETS = 20  # combinations that the screen lists, the most revealing first
 
 @dataclass(frozen=True)
 class LastRelease:
-    """A release, and the job and the file that it is of."""
+    """A release, and the job and the state of the table that it is of."""
 
-    job: str  # without the words of its report
-    state: Sequence[int]
+    key: tuple[str, Sequence[int]]
     release: Any
     is_cut: bool  # its search was ended by a request
 
@@ -61,8 +52,8 @@ class Inputs:
 
     worker: Worker
     file: str  # the name of the table, or of a job
-    state: Sequence[int]
-    text: str
+    state: Sequence[int] = ()
+    text: str = ""
 
     @property
     def path(self) -> Path:
@@ -71,90 +62,82 @@ class Inputs:
 
     def require_unchanged(self) -> None:
         """Refuse a table that is another file than the one that was opened."""
-        if not self.worker.start.has_state(self.file, list(self.state)):
+        if not self.worker.start.has_state(self.file, self.state):
             raise TableError(
                 f"{Path(self.file).name} was changed since it was opened.",
                 fix="open it again on the first screen.",
             )
 
     def place_job(self) -> Path:
-        """Return the path of a private file with the job, if the page runs it.
-
-        Its trees are files below the start folder.
-        """
-        refusal = find_unsupported_setting(self.text)
+        """Return a private file with the job, whose trees are in the start folder."""
+        refusal = job_text.find_unsupported_setting(self.text)
         if refusal is not None:
             raise refusal
         start = self.worker.start
-        text = place_trees(self.text, lambda name: str(start.find_file(name)))
+        text = job_text.place_trees(self.text, lambda name: str(start.find_file(name)))
         return write_private(self.worker.private / "job.toml", text)
 
     def mask(self, *, is_kept: bool) -> LastRelease:
         """Return the release of the table: with `is_kept` the last one, if it is it."""
-        job = Job.read(self.place_job())
-        before, self.worker.last_release = self.worker.last_release, None
-        key = (remove_titles(self.text), self.state)
-        last: LastRelease
-        if is_kept and before is not None and (before.job, before.state) == key:
+        worker, job = self.worker, Job.read(self.place_job())
+        key = (job_text.remove_titles(self.text), self.state)
+        last: LastRelease | None = worker.last_release
+        worker.last_release = None
+        if is_kept and last is not None and last.key == key:
             titles = {"title": job.output.title, "office": job.output.office}
-            output = before.release.job.output.model_copy(update=titles)
-            same = before.release.job.model_copy(update={"output": output})
-            last = replace(before, release=replace(before.release, job=same))
+            output = last.release.job.output.model_copy(update=titles)
+            same = last.release.job.model_copy(update={"output": output})
+            release, is_cut = replace(last.release, job=same), last.is_cut
         else:
-            progress = self.worker.report_progress
+            progress = worker.report_progress
             release = mask(self.path, job, progress=progress, trust=())
             self.require_unchanged()
-            last = LastRelease(*key, release, self.worker.has_ended_search)
-        self.worker.last_release = last
+            is_cut = worker.has_ended_search
+        last = LastRelease(key, release, is_cut)
+        worker.last_release = last
         return last
 
 
 def run_task(
-    worker: Worker,
-    task: str,
-    file: str,
-    state: Sequence[int] = (),
-    job: str = "",
-    **settings: Any,
+    worker: Worker, task: str, inputs: dict[str, Any], settings: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the result of a task; a table is still the one that was opened."""
-    inputs = Inputs(worker, file, state, job)
-    if state:
-        inputs.require_unchanged()
-    return TASKS[task](inputs, **settings)
+    of = Inputs(worker, **inputs)
+    if of.state:
+        of.require_unchanged()
+    return TASKS[task](of, **settings)
 
 
 def open_table(
     inputs: Inputs, *, separator: str, decimal: str, encoding: str
 ) -> dict[str, Any]:
     """Return the proposal for a table: its job, and each column with its reason."""
-    path = inputs.path
-    state = identify_file(path)
+    path, state = inputs.path, identify_file(inputs.path)
     inputs.worker.report_progress("read", 0.0)
     draft = propose_job(
         path, Path("job.toml"), separator or None, decimal or None, encoding or "utf-8"
     )
-    questions = {obstacle.column: obstacle for obstacle in draft.undecided}
-    general = questions.get(None)
+    questions = {each.column or "": asdict(each) for each in draft.undecided}
     columns = [
-        {
-            "name": proposal.look.name,
-            "label": proposal.look.label,
-            "holds": str(proposal.look),
-            "reason": proposal.reason,
-            "fix": getattr(questions.get(proposal.look.name), "fix", ""),
-        }
-        for proposal in draft.proposed
+        {"name": look.name, "label": look.label, "holds": str(look), "reason": reason}
+        for look, reason in ((p.look, p.reason) for p in draft.proposed)
     ]
+    stem = path.stem
+    names = {
+        "saved": f"{stem}.job.toml",
+        "out": f"{stem}.masked{find_release_suffix(path)}",
+        "keys": f"{stem}.private",
+        "report": f"{stem}.report.html",
+    }
     return {
         "table": inputs.file,
-        "released_as": find_release_suffix(path),
+        "names": names,
         "state": state,
         "records": draft.records,
         "sample": draft.sample,
         "columns": columns,
-        "general": None if general is None else asdict(general),
-        "job": remove_empty_settings(draft.text),
+        "questions": questions,
+        "job": job_text.remove_empty_settings(draft.text),
     }
 
 
@@ -171,7 +154,7 @@ def read_job(inputs: Inputs) -> dict[str, Any]:
             f"{inputs.file} is no job in UTF-8, and no manifest of a release.",
             fix="name a job, NAME.toml, or a manifest, NAME.manifest.json.",
         ) from None
-    parse_job(text)
+    job_text.parse_job(text)
     return {"job": text}
 
 
@@ -190,11 +173,6 @@ def check_job(inputs: Inputs) -> dict[str, Any]:
     return result
 
 
-def mask_table(inputs: Inputs) -> dict[str, Any]:
-    """Return the figures of a release, which is kept to be written."""
-    return _describe_release(inputs.mask(is_kept=False), inputs.worker)
-
-
 def preview_release(inputs: Inputs) -> dict[str, Any]:
     """Return the figures of a release of some records; nothing of it is proven."""
     worker = inputs.worker
@@ -208,21 +186,17 @@ def preview_release(inputs: Inputs) -> dict[str, Any]:
     rows = np.unique(np.add.outer(runs, np.arange(RUN)))
     sample = table.take(rows[rows < len(table)])
     release = mask(sample, job, progress=worker.report_progress, trust=())
-    last = LastRelease("", inputs.state, release, worker.has_ended_search)
+    last = LastRelease(("", ()), release, worker.has_ended_search)
     described = _describe_release(last, worker)
     return {**described, "cards": described["cards"][:-1], "of": len(table)}
 
 
 def _describe_release(last: LastRelease, worker: Worker) -> dict[str, Any]:
-    """Return the head of the report of a release, and the distribution of each column.
-
-    The private report is written for the page to show.
-    """
+    """Return the head of the report of a release, and its charts; write the report."""
     release = last.release
     title = release.job.output.title or "Release"
     facts = collect_facts(release, title, private=True)
     write_private(worker.private / "report.html", render_report(facts))
-    loss = facts.information_loss
     names = release.job.roles.quasi_identifier
     figures = {
         name: draw_distribution(name, facts.original, facts.released)
@@ -238,7 +212,6 @@ def _describe_release(last: LastRelease, worker: Worker) -> dict[str, Any]:
         "k": release.audit.k,
         "method": release.job.partition.method,
         "records": release.audit.records,
-        "il": None if loss is None else loss.overall,
         "average_risk": release.audit.whole.average_risk,
         "is_cut": last.is_cut and any(open_ends),
         "drawn": drawn,
@@ -269,12 +242,12 @@ def choose_release(
                 "name": point.called,
                 "holds": point.holds,
                 "message": None if point.error is None else str(point.message),
-                "il": row["il"],
-                "linkage": row["linkage"],
+                "il": point.il,
+                "linkage": point.linkage,
                 "k": point.job.privacy.k,
                 "method": point.job.partition.method,
             }
-            for point, row in zip(choices.points, choices.rows, strict=True)
+            for point in choices.points
         ],
         "map": None if figure is None else asdict(figure),
         "recommended": None if best is None else best.number,
@@ -286,20 +259,18 @@ def choose_release(
 def write_release(
     inputs: Inputs, *, out: str, keys: str, report: str, saved: str
 ) -> dict[str, Any]:
-    """Write a release, its report, its manifest with the key, and the job.
-
-    The release that was computed last is written if the job and the table are the same.
-    """
+    """Write a release, its report, its manifest with the key, and the job."""
     start, worker = inputs.worker.start, inputs.worker
     table, job_file = start.find_new(out), start.find_new(saved)
     page = start.find_new(report) if report else None
     last = inputs.mask(is_kept=True)
     job = last.release.job
     require_unchanged_types(table, inputs.path, job.roles.as_they_are, job.input)
-    folder = start.find_folder(keys)
+    folder = start.find_place(keys) if Path(keys).parts else start.path
     worker.report_progress("write", 0.0)
     inputs.require_unchanged()
     with (
+        made_folder(folder),
         Staging() as staging,
         last.release.staged(table, private=folder, report=page) as commit,
     ):
@@ -308,13 +279,11 @@ def write_release(
         files = commit()
         staging.commit(job_file, public=job_file, overwrite=False)
     names = {what: start.name(Path(path)) for what, path in files.to_dict().items()}
-    again = f"again{table.suffix}"
-    words = ["aggopt", "repeat", names["manifest"], inputs.file, "--out", again]
     return {
         **_describe_release(last, worker),
         "files": {**names, "job": start.name(job_file)},
         "sha256": compute_sha256(table),
-        "repeat": shlex.join(words),
+        "again": f"again{table.suffix}",
     }
 
 
@@ -322,7 +291,7 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
     "open": open_table,
     "read job": read_job,
     "check": check_job,
-    "mask": mask_table,
+    "mask": lambda inputs: _describe_release(inputs.mask(is_kept=False), inputs.worker),
     "preview": preview_release,
     "choose": choose_release,
     "write": write_release,

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,44 +26,29 @@ EVERY = 0.1  # seconds between reports of progress of one step
 
 
 class Worker:
-    """The tasks of this process, one after another.
-
-    Attributes
-    ----------
-    start, private
-        The folder of the tables, and that of files for the page alone.
-    has_ended_search
-        Whether a search of the task was ended by a request.
-    last_release
-        The release that was computed last, which is written without another run.
-    """
+    """The tasks of this process, one after another."""
 
     def __init__(self, start: str, private: str) -> None:
-        self._out = os.dup(1)
+        self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
         os.umask(0o077)
-        self.start, self.private = StartFolder(Path(start)), Path(private)
-        self.last_release: Any = None
-        self._begin()
-        self._is_working = False
-
-    def _begin(self) -> None:
-        self._is_cancelled = self.has_ended_search = False
-        self._step = ""
-        self._reported = 0.0
-        end_request.clear()
+        self.start = StartFolder(Path(start))
+        self.private = Path(private)  # the folder of files for the page alone
+        self.last_release: Any = None  # it is written without another run
+        self._is_working = self._is_cancelled = False
+        self.has_ended_search = False  # by a request
+        self._step, self._reported = "", 0.0
 
     def send_message(self, event: str, **facts: Any) -> None:
         """Write a message."""
-        data = json.dumps({"event": event, **facts}).encode() + b"\n"
-        while data:
-            data = data[os.write(self._out, data) :]
+        self._out.write(json.dumps({"event": event, **facts}) + "\n")
+        self._out.flush()
 
     def report_progress(self, step: str, share: float) -> None:
-        """Report the step and the share that is done; raise a lost interrupt."""
-        self.raise_missed()
+        """Report the step and the share that is done."""
+        self._raise_missed()
         now = time.monotonic()
         if step != self._step:  # a request to end was for the step before
             self.has_ended_search |= end_request.is_set()
@@ -71,15 +57,14 @@ class Worker:
             self._step, self._reported = step, now
             self.send_message("progress", step=step, share=share)
 
-    def raise_missed(self) -> None:
-        """Raise again an interrupt that was lost within a library."""
-        if self._is_cancelled:
-            raise KeyboardInterrupt
-
     def begin_naming(self) -> None:
         """Report that files get their names, which nothing may end halfway."""
         self.send_message("naming")
-        self.raise_missed()
+        self._raise_missed()
+
+    def _raise_missed(self) -> None:
+        if self._is_cancelled:  # the interrupt was lost within a library
+            raise KeyboardInterrupt
 
     def _handle_interrupt(self, number: int, frame: FrameType | None) -> None:
         """Cancel the task that runs."""
@@ -95,19 +80,19 @@ class Worker:
         self.send_message("ready")
         while True:
             try:
-                self._run_task(run_task, tasks.get())
+                self._run_task(partial(run_task, self, **tasks.get()))
             except KeyboardInterrupt:  # it came as the task ended
                 self._is_working = False
                 self.send_message("cancelled")
 
-    def _run_task(
-        self, run_task: Callable[..., dict[str, Any]], message: dict[str, Any]
-    ) -> None:
+    def _run_task(self, task: Callable[[], dict[str, Any]]) -> None:
         """Run a task and write its outcome."""
-        self._begin()
+        self._is_cancelled = self.has_ended_search = False
+        self._step = ""
+        end_request.clear()
         try:
             self._is_working = True
-            result = run_task(self, **message)
+            result = task()
             self._is_working = False
             self.send_message("done", result=result)
         except (KeyboardInterrupt, Exception) as error:  # a traceback may quote records

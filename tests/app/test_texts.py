@@ -7,7 +7,7 @@ from string import Formatter
 
 import pytest
 
-from aggopt.app.forms import FIELDS, parse_choice
+from aggopt.app.forms import FIELDS
 from aggopt.app.texts import FIRST, LANGUAGES, Texts, read_catalogue
 from aggopt.job import Job
 from aggopt.job.roles import Roles
@@ -89,8 +89,8 @@ def test_a_job_takes_each_choice():
     assert list(choices["role"]) == [
         field.alias or name for name, field in Roles.model_fields.items()
     ]
-    for (section, key), parse in FIELDS.items():
-        for value in filter(None, choices[key]) if parse is parse_choice else ():
+    for (section, key), holds in FIELDS.items():
+        for value in filter(None, choices[key]) if holds == "choice" else ():
             assert Job(**JOB | {section: JOB.get(section, {}) | {key: value}})
 
 

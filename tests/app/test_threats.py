@@ -35,7 +35,7 @@ FOREIGN = (
 
 
 def list_routes():
-    session = PageSession.begin(Path.cwd())
+    session = PageSession(Path.cwd())
     session.end()
     return [
         (route.path, "POST" if "POST" in route.methods else "GET")
@@ -453,7 +453,7 @@ def read_first_event(session):
 
 def test_it_says_so_five_minutes_before(tmp_path):
     now = [0.0]
-    session = PageSession.begin(tmp_path, lambda: now[0])
+    session = PageSession(tmp_path, lambda: now[0])
     now[0] = 3301.0
     assert session.seconds_left == 299.0
     assert read_first_event(session)["ends"] == 5

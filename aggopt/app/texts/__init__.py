@@ -21,11 +21,7 @@ WORDS = rf"{LABEL}|(?<=>)[^<>]+(?=</t)"  # all texts of a chart
 
 
 class Texts:
-    """The texts of a language by name, with the values that a sentence takes.
-
-    >>> Texts("en")("records", n=5)
-    '5 records'
-    """
+    """The texts of a language by name, with the values that a sentence takes."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -35,10 +31,9 @@ class Texts:
         """Return a text; an unknown name raises a KeyError."""
         return str(self._texts[name].format_map(values))
 
-    def list_choices(self, kind: str) -> Mapping[str, str]:
+    def list_choices(self, kind: str) -> dict[str, str]:
         """Return the values that a field may have, each with its text."""
-        choices: Mapping[str, str] = self._texts["choices"][kind]
-        return choices
+        return dict(self._texts["choices"][kind])
 
     def translate(self, sentence: str) -> str | None:
         """Return a sentence of aggopt in this language; None if it is not known.
@@ -58,10 +53,7 @@ class Texts:
         return sentence if self.language == FIRST else None
 
     def tell(self, sentence: str, *, begins: bool = False) -> Markup:
-        """Return a sentence of aggopt for a page; one that stays English is marked.
-
-        One that `begins` there has a capital letter.
-        """
+        """Return a sentence of aggopt for a page, marked if it stays English."""
         known = self.translate(sentence)
         text = sentence if known is None else known
         text = text[:1].upper() + text[1:] if begins else text
