@@ -238,3 +238,40 @@ def test_a_codebook_of_another_table_is_not_left_behind(tmp_path) -> None:
     variables = find_variables(files.ddi)
     assert list_texts(variables["age"], "varFormat") == [None]
     assert variables["age"].get("intrvl") == "contin"
+
+
+def test_moments_are_called_those_of_the_originals_only_if_they_are(tmp_path) -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.gamma(2.0, 90.0, (60, 2)), columns=["income", "debt"])
+    frame["region"] = ["north"] * 57 + ["isle"] * 3
+    of_job = {
+        "roles": {"quasi-identifier": ["income", "debt"], "stratum": ["region"]},
+        "attributes": {"income": {"top": 150.0}},
+        "privacy": {"k": 5},
+        "strata": {"small": "drop"},
+        "partition": {"method": "mdav"},
+    }
+    files = aggopt.mask(frame, aggopt.Job(**of_job)).write(tmp_path / "m.csv", ddi=True)
+    advice = " ".join(element.text for element in find_all(files.ddi, "method/notes"))
+    assert "originals of these records, but for rounding: the mean of debt." in advice
+    assert "recoded values, but for rounding: the mean of income." in advice
+    released, these = pd.read_csv(files.table).mean(numeric_only=True), frame[:57]
+    assert released["debt"] == pytest.approx(these["debt"].mean(), rel=1e-4)
+    recoded = these["income"].clip(upper=150.0).mean()
+    assert released["income"] == pytest.approx(recoded, rel=1e-4)
+
+
+def test_weights_that_are_not_published_are_named_with_weighted_means(tmp_path) -> None:
+    frame = people().assign(w=np.arange(1.0, 41.0))
+    for published, is_stated in (("drop", True), ("group mean", False)):
+        weighted = job(
+            roles={"quasi-identifier": ["age", "income"], "weight": "w"},
+            weights={"published": published},
+        )
+        path = tmp_path / f"{published}.csv"
+        files = aggopt.mask(frame[["age", "income", "w"]], weighted).write(
+            path, ddi=True
+        )
+        text = files.ddi.read_text("utf-8")
+        assert "the weighted mean of age, income" in text
+        assert ("The sampling weights are not published." in text) == is_stated

@@ -136,12 +136,18 @@ def _list_advice(facts: Facts) -> Iterator[str]:
     """Yield sentences on what masked columns may be used for."""
     keeps = facts.job.aggregation.keeps
     moved = {*facts.filled, *facts.suppressed}
-    names = ", ".join(name for name in facts.columns if name not in moved)
     statistics = [name for name in STATISTICS if name in keeps]
-    if names and statistics:
-        weighted = "weighted " if facts.job.roles.weight else ""
-        what = " and ".join(f"the {weighted}{statistic}" for statistic in statistics)
-        yield f"As in the originals, but for rounding: {what} of {names}."
+    weighted = "weighted " if facts.job.roles.weight else ""
+    what = " and ".join(f"the {weighted}{statistic}" for statistic in statistics)
+    names = [name for name in facts.columns if name not in moved]
+    plain = ", ".join(name for name in names if name not in facts.recoded)
+    recoded = ", ".join(name for name in names if name in facts.recoded)
+    sources = {"originals of these records": plain, "recoded values": recoded}
+    for source, subject in sources.items():
+        if subject and what:
+            yield f"As in the {source}, but for rounding: {what} of {subject}."
+    if names and what and weighted and facts.job.weights.published == "drop":
+        yield "The sampling weights are not published."
     if facts.columns and "variance" not in keeps:
         yield "Variances of masked numbers are smaller than in the originals."
     if facts.filled:

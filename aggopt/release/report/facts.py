@@ -258,6 +258,16 @@ class Facts:
             n: make_reported_column(n, self.original, self.released) for n in numeric
         }
 
+    @property
+    def recoded(self) -> tuple[str, ...]:
+        """The masked numbers that were recoded: their moments are of recoded values."""
+        sections = self.job.attributes
+        return tuple(
+            name
+            for name in self.columns
+            if name in sections and sections[name].is_recoded
+        )
+
     @cached_property
     def outcomes(self) -> dict[str, F64]:
         """Confidential numbers, which are published unchanged, by name: (n,).

@@ -281,7 +281,8 @@ def test_values_that_were_filled_in_are_told_and_their_means_are_not_called_safe
     page = page_of(aggopt.mask(frame, asked))
     text = Reader(page).text
     assert "values were filled in: income 12, wealth fewer than 10." in text
-    assert "means of masked numbers, as in the originals but for rounding." in text
+    means = "means of masked numbers, as in the originals of these records but for"
+    assert f"{means} rounding." in text
     assert "Not of income, wealth: see below." in text
     assert "Attacks and losses are of the records without any missing." in text
     rows = {row[0]: row[2] for row in table(page, "Role of each column")[1:]}

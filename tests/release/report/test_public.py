@@ -228,6 +228,27 @@ def test_every_name_is_escaped():
         assert "<img src=x>" in Reader(page).text
 
 
+TREE = {"coast": {"quay": ["x", "y"]}, "hill": ["z", "Elba"]}
+COSTS = {"*": 1.0, "coast": 0.5, "quay": 0.2, "hill": 0.5}
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"groups": {"island": ["x", "Elba"]}},
+        {"tree": TREE, "publish": "ancestor", "cost": COSTS},
+    ],
+)
+def test_categories_that_no_record_publishes_are_not_in_the_job(section):
+    """5, of categories: the job names merged labels, and the nodes of a tree."""
+    frame = persons().drop(columns=["born", "income"])
+    frame.loc[:1, "town"] = "Elba"
+    release = aggopt.mask(frame, asked(["age", "town"], attributes={"town": section}))
+    published = {*release.table["town"]}
+    for label in {"Elba", "quay", "hill", "coast"} - published:
+        assert label not in html(release)
+
+
 def test_the_private_report_says_so_on_each_page_and_in_its_mode(tmp_path, mixed):
     """8: the stamp is fixed, which print repeats; the other one is for the public."""
     own = mixed.report(tmp_path / "own.html", private=True)

@@ -26,6 +26,7 @@ HIDDEN = (
     "log",
     "order",  # levels of categories, and their trees, may name some that are not there
     "tree",
+    "groups",
 )
 
 WEIGHTED = (
@@ -34,10 +35,10 @@ WEIGHTED = (
     "values moved, correlations and the regression count each record once."
 )
 UNCHANGED = (
-    "of masked numbers, as in the originals but for rounding; other figures within the "
-    "changes shown above."
+    "of masked numbers, as in the originals of these records but for rounding; other "
+    "figures within the changes shown above."
 )
-MEANS = "of masked numbers, as in the originals but for rounding."
+MEANS = "of masked numbers, as in the originals of these records but for rounding."
 EMPTY = (
     "They were missing in the originals, or are suppressed, where fewer than k would "
     "have shared what is missing: means, and what is kept, are of the values that are "
@@ -86,13 +87,20 @@ def format_job(job: Job) -> str:
 def _filter_section(section: Any) -> Any:
     """Return a section without keys that could identify, and without empty ones."""
     if isinstance(section, dict):
-        entries = {k: _filter_section(v) for k, v in section.items() if k not in HIDDEN}
+        entries = {
+            k: _filter_section(v) for k, v in section.items() if not _is_hidden(k, v)
+        }
         return {k: v for k, v in entries.items() if v not in ({}, [], "")}
     if isinstance(section, list):
         return [_filter_section(entry) for entry in section]
     if isinstance(section, str) and ".py:" in section:  # code of the user's
         return section.replace("\\", "/").rpartition("/")[2]
     return section
+
+
+def _is_hidden(key: str, value: Any) -> bool:
+    """Whether a key could identify, or names categories; costs of nodes name these."""
+    return key in HIDDEN or (key == "cost" and isinstance(value, dict))
 
 
 def list_advice(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -147,6 +155,11 @@ def _describe_moments(facts: Facts, weighted: str) -> Iterator[tuple[str, str]]:
     if len(names) == len(facts.columns):
         return
     but = f" Not of {', '.join(names)}: see below." if names else ""
+    recoded = [name for name in facts.recoded if name not in moved]
+    if recoded:
+        but += f" Of {', '.join(recoded)} they are those of the recoded values."
+    if weighted and facts.job.weights.published == "drop":
+        but += " The weights are not published."
     if "variance" in keeps:
         three = "means, variances and covariances"
         statistics = three if "covariance" in keeps else "means and variances"
