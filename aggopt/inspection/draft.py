@@ -392,7 +392,7 @@ def propose_job(
     _require_header(path, table)
     profiles = profile_columns(table, text_format if has_text_entries(path) else None)
     declared = read_declared_roles(table)
-    proposed = propose_roles(profiles, Structure.of(table), declared)
+    proposed = propose_roles(profiles, Structure.of(table), declared, table)
     questions = _list_questions(proposed)
 
     def render_text(undecided: Sequence[Obstacle], policy: Policy) -> str:

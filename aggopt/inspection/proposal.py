@@ -9,7 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
-from aggopt.core.plural import agree, plural
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.plural import agree, is_or_are, plural
 from aggopt.data.context.structure import Structure
 from aggopt.data.readers.column_profile import (
     CATEGORIES,
@@ -100,8 +103,10 @@ class Proposal:
         None if a person must decide.
     kind
         Type of a quasi-identifier for [attributes]; None if the column's type suffices.
-    avoids
-        Whether its rare categories are to be kept out.
+    categories
+        Whether it is masked as categories.
+    rare
+        How many of its categories are of few records, or units: they are kept out.
     from_zero
         Whether it is masked as numbers that are never negative: nothing below 0 is then
         published.
@@ -115,7 +120,8 @@ class Proposal:
     role: str | None
     reason: str
     kind: str | None = None
-    avoids: bool = False
+    categories: bool = False
+    rare: int = 0
     from_zero: bool = False
     format: str | None = None
     question: str = ""
@@ -125,11 +131,13 @@ def propose_roles(
     looks: Iterable[ColumnProfile],
     structure: Structure | None = None,
     declared: DeclaredRoles | None = None,
+    table: pa.Table | None = None,
 ) -> tuple[Proposal, ...]:
     """Return a role for each column, or a question.
 
     `structure` has the relations between the columns, and `declared` the roles that the
-    file of the table declares.
+    file of the table declares.  With the `table`, categories are rare if few units have
+    them, if a column is proposed as the unit: k counts units then.
     """
     profiles = tuple(looks)
     structure = structure or Structure()
@@ -144,7 +152,27 @@ def propose_roles(
     single = _require_single(
         _require_single(proposed, "weight", WHICH_WEIGHT), "unit", WHICH_UNIT
     )
+    units = [proposal.look.name for proposal in single if proposal.role == "unit"]
+    if table is not None and units:
+        single = [_avoid_rare_in_units(p, table, units[0]) for p in single]
     return tuple(map(_add_doubts, single))
+
+
+def _avoid_rare_in_units(proposal: Proposal, table: pa.Table, unit: str) -> Proposal:
+    """Return a proposal whose rare categories are those of few units."""
+    name = proposal.look.name
+    if not proposal.categories:
+        return proposal
+    pairs = (
+        table.select([name, unit]).group_by(name).aggregate([(unit, "count_distinct")])
+    )
+    counts = pairs.filter(pc.is_valid(pairs[name]))[f"{unit}_count_distinct"]
+    rare = pc.sum(pc.less(counts, FEW_SHARE)).as_py() or 0
+    different = proposal.look.different or 0
+    told = _describe_rare(proposal.rare, different, "records")
+    reason = proposal.reason.removesuffix(told)
+    reason += _describe_rare(rare, different, "units")
+    return replace(proposal, reason=reason, rare=rare)
 
 
 def _apply_declared_role(proposal: Proposal, declared: DeclaredRoles) -> Proposal:
@@ -468,13 +496,10 @@ def _propose_masking(look: ColumnProfile, words: Words) -> Proposal:
         reason += "; each comma stands before three digits: thousands?"
     dated = look.type in (DATES, SPELLED_DATES)
     category = kind == "nominal" or (look.type in NAMES and not dated)
-    rare = int((look.counts < FEW_SHARE).sum()) if look.counts is not None else 0
-    if category and rare:
-        reason += (
-            f"; {rare} of {plural(look.different or 0, 'value')} "
-            f"{'is' if rare == 1 else 'are'} of fewer than {FEW_SHARE} records, and "
-            "not published"
-        )
+    rare = 0
+    if category and look.counts is not None:
+        rare = int((look.counts < FEW_SHARE).sum())
+    reason += _describe_rare(rare, look.different or 0, "records")
     is_number = not category and not dated
     from_zero = is_number and look.numbers and look.numbers.least >= 0
     return Proposal(
@@ -482,8 +507,19 @@ def _propose_masking(look: ColumnProfile, words: Words) -> Proposal:
         "quasi-identifier",
         reason,
         kind,
-        avoids=bool(category and rare),
+        categories=category,
+        rare=rare,
         from_zero=bool(from_zero),
+    )
+
+
+def _describe_rare(rare: int, different: int, counted: str) -> str:
+    """Return the part of a reason on categories of few records or units, if any."""
+    if not rare:
+        return ""
+    return (
+        f"; {rare} of {plural(different, 'value')} {is_or_are(rare)} of fewer than "
+        f"{FEW_SHARE} {counted}, and not published"
     )
 
 
@@ -529,14 +565,14 @@ def format_types(
     says = {"date": "text that spells dates or times", "nominal": "codes"}
     for proposal in proposed:
         masked = proposal.role == "quasi-identifier" and proposal.look.name not in open_
-        if not masked or not (proposal.kind or proposal.avoids or proposal.from_zero):
+        if not masked or not (proposal.kind or proposal.rare or proposal.from_zero):
             continue
         yield f"\n[attributes.{quote_toml_text(proposal.look.name)}]"
         if proposal.format:
             yield from add_comment(f'format = "{proposal.format}"', says["date"])
         elif proposal.kind:
             yield from add_comment(f'kind = "{proposal.kind}"', says[proposal.kind])
-        if proposal.avoids:
+        if proposal.rare:
             says_rare = "categories of fewer than k records are not published"
             yield from add_comment('rare = "avoid"', says_rare)
         if proposal.from_zero:

@@ -416,6 +416,27 @@ def test_rare_categories_are_proposed_to_be_avoided(tmp_path):
     )
 
 
+@pytest.mark.parametrize("categorical", [False, True])
+def test_categories_are_rare_if_few_units_have_them(tmp_path, categorical):
+    size, units = 4, 50
+    region = np.repeat(["a", "b", "c"], [size * 2, size * 20, size * 28])
+    frame = pd.DataFrame(
+        {"hhid": 100 + np.repeat(range(units), size), "region": region}
+    )
+    frame["region"] = frame["region"].astype("category" if categorical else "str")
+    frame["age"] = np.random.default_rng(0).integers(0, 90, len(frame))
+    path = tmp_path / "people.parquet"
+    frame.to_parquet(path)
+    text = propose_job(path, tmp_path / "job.toml").text
+    assert tomllib.loads(text)["attributes"]["region"] == {"rare": "avoid"}
+    assert "1 of 3 values is of fewer than 5 units, and not published" in re.sub(
+        r"\s+#\s+", " ", text
+    )
+    frame.drop(columns="hhid").to_parquet(path)
+    text = propose_job(path, tmp_path / "job.toml").text
+    assert "region" not in tomllib.loads(text)["attributes"]
+
+
 def test_what_is_never_negative_is_published_from_zero_up(here, aggopt):  # noqa: F811
     rng = np.random.default_rng(3)
     people = pd.DataFrame(
