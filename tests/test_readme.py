@@ -41,8 +41,7 @@ PICTURES = re.compile(r'src(?:set)?="(?:docs/)?pictures/([\w-]+\.png)"')
 def test_each_picture_is_shown_light_and_dark_as_it_is_drawn() -> None:
     pages = "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
     shown = PICTURES.findall(README) + PICTURES.findall(pages)
-    pictures = (ROOT / "docs/pictures").glob("*.png")
-    drawn = {path.name for path in pictures if not path.name.startswith("app-")}
+    drawn = {path.name for path in (ROOT / "docs/pictures").glob("*.png")}
     assert set(shown) == drawn
     light = {name for name in drawn if "-dark" not in name}
     assert drawn == light | {name.replace(".png", "-dark.png") for name in light}

@@ -134,6 +134,7 @@ MARKS = {
         "#intruder svg",
         "#intruder .grid, #intruder h3",
     ),
+    "report-criteria": (),
     "report-proof": ("#proof h2", "#proof table, #proof svg", "#choice h2"),
 }
 MARK = """([selectors, colour]) => {
@@ -172,9 +173,10 @@ def survey() -> tuple[pd.DataFrame, aggopt.Job]:
 def marked_report() -> Iterator[Path]:
     """Photograph parts of the survey's report, with numbered marks."""
     with TemporaryDirectory() as folder, sync_playwright() as play:
-        page = Path(folder) / "report.html"
-        release = aggopt.mask(*survey())
-        release.write(Path(folder) / "masked.csv", report=page)
+        page, controlled = (Path(folder) / f"{name}.html" for name in ("plain", "more"))
+        for to, settings in ((page, {}), (controlled, {"control": 0.1})):
+            release = aggopt.mask(*survey(), **settings)
+            release.write(to.with_suffix(".csv"), report=to)
         found = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
         for ending in STYLES:
@@ -183,7 +185,7 @@ def marked_report() -> Iterator[Path]:
                     viewport={"width": 900, "height": 700},
                     color_scheme="dark" if ending else "light",
                 )
-                shown.goto(page.as_uri())
+                shown.goto((controlled if "criteria" in name else page).as_uri())
                 shown.evaluate(MARK, [selectors, "#b3261e"])
                 first, last = AREAS[name]
                 top = shown.locator(first).first.bounding_box()
@@ -201,6 +203,7 @@ def marked_report() -> Iterator[Path]:
 AREAS = {  # from one element to another
     "report-head": (".verdict", "#columns"),
     "report-intruder": ("#intruder", "#use"),
+    "report-criteria": ("#criteria", "#use"),
     "report-proof": ("#proof", "#advice"),
 }
 

@@ -55,15 +55,17 @@ class Visit:
         self.clicks += 2
 
     def draw(self, name: str) -> None:
-        """Write a picture of the screen."""
+        """Write two pictures of the screen, a dark one and a light one."""
         if self.pictures is None:
             return
-        path = self.pictures / f"app-{name}.png"
-        self.page.screenshot(path=path)
-        picture = Image.open(path).convert("RGB")
-        height = round(picture.height * min(1.0, WIDTH / picture.width))
-        small = picture.resize((min(WIDTH, picture.width), height), Image.LANCZOS)
-        small.quantize(COLOURS).save(path, optimize=True)
+        for scheme, ending in (("dark", "-dark"), ("light", "")):
+            self.page.emulate_media(color_scheme=scheme)
+            path = self.pictures / f"app-{name}{ending}.png"
+            self.page.screenshot(path=path)
+            picture = Image.open(path).convert("RGB")
+            height = round(picture.height * min(1.0, WIDTH / picture.width))
+            small = picture.resize((min(WIDTH, picture.width), height), Image.LANCZOS)
+            small.quantize(COLOURS).save(path, optimize=True)
 
 
 def make_release(
