@@ -10,7 +10,6 @@ from aggopt.app.start_folder import identify_file
 
 WINDOW = 20  # rows of a window
 COLUMNS = 50  # columns of a window, and of the screen of roles
-LONGEST = 80  # characters of an entry
 
 
 _reading = asyncio.Lock()  # two pages read the table once
@@ -19,14 +18,14 @@ _reading = asyncio.Lock()  # two pages read the table once
 async def read_window(
     path: Path, text_format: Mapping[str, Any], first: int, column: int
 ) -> dict[str, Any]:
-    """Return rows and columns from these numbers, from 0, each entry as text."""
+    """Return rows and columns from these numbers, from 0."""
     key = (path, tuple(identify_file(path)), tuple(text_format.items()))
     async with _reading:
         table = await asyncio.to_thread(_read_table, *key)
     first = max(0, min(first, len(table) - 1))
     part = table.slice(first, WINDOW)
     names = part.column_names[column : column + COLUMNS]
-    columns = [[_shorten(v) for v in part[name].to_pylist()] for name in names]
+    columns = [part[name].to_pylist() for name in names]
     rows = [list(row) for row in zip(*columns, strict=True)]
     return {"names": names, "first": first, "records": len(table), "rows": rows}
 
@@ -39,8 +38,3 @@ def _read_table(
     from aggopt.job import Input
 
     return read_as_text(path, Input(**dict(text_format)))
-
-
-def _shorten(entry: object) -> str:
-    text = "" if entry is None else str(entry)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

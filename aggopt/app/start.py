@@ -20,7 +20,6 @@ from aggopt.app.session import IDLE, PageSession
 from aggopt.app.start_folder import write_private
 from aggopt.errors import PlaceError, TableError
 
-FIRST_PORT = 8765
 PORTS = 100  # that are tried
 TICK = 1.0  # seconds between looks at whether anybody is there
 
@@ -39,7 +38,7 @@ def run_page(
     print_line: Callable[[str], None],
     print_address: Callable[[str], None],
     *,
-    port: int = FIRST_PORT,
+    port: int = 8765,
     opens_browser: bool = True,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:

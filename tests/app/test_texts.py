@@ -64,6 +64,9 @@ def test_a_translated_sentence_keeps_each_field_and_matches_itself(language):
 
 def test_a_sentence_that_is_not_known_is_marked_and_escaped():
     assert Texts("de").translate("text, 3 different") == "Text, 3 verschiedene"
+    assert Texts("de").translate("text, 1,234 different") == "Text, 1.234 verschiedene"
+    known = "If somebody knew 'a', 'b' and 'c', 1,234 of 5,000 records would be unique."
+    assert Texts("de").translate(known).startswith("Wenn jemand 'a', 'b' und 'c'")
     assert Texts("de").translate("so it is, 3 different") is None
     assert Texts("de").tell("So <it> is.") == '<span lang="en">So &lt;it&gt; is.</span>'
     assert Texts(FIRST).tell("so it is.", begins=True) == "So it is."
@@ -74,7 +77,7 @@ def test_each_text_is_used_and_none_is_missing():
     text = "\n".join(path.read_text("utf-8") for path in sources)
     named = {*re.findall(r"""\b(?:t|texts)\(['"]([^'"]+)['"][,)]""", text)}
     named |= {"table", "roles", "risk", "protect", "compare", "release", "quit"}
-    named |= {"ended", "of records", "starting", "begins", "choices"}
+    named |= {"ended", "of records", "starting", "begins", "choices"} | {"separators"}
     catalogue = read_catalogue(FIRST)
     assert named == {*catalogue}
     kinds = {*re.findall(r"""(?:choices\(|choose\([^,]+, )['"]([^'"]+)['"]""", text)}

@@ -44,13 +44,19 @@ class Texts:
         for pattern, translation in read_sentences(self.language):
             match = pattern.fullmatch(sentence)
             if match:
-                values = {
-                    name: self.translate(value) if name.isupper() else value
-                    for name, value in match.groupdict().items()
-                }
+                values: dict[str, str | None] = match.groupdict()
+                for name, value in match.groupdict().items():
+                    if name.isupper():
+                        values[name] = self.translate(value)
+                    elif len(name) == 1:
+                        values[name] = self.spell(value)
                 if None not in values.values():
                     return translation.format_map(values)
         return sentence if self.language == FIRST else None
+
+    def spell(self, number: str) -> str:
+        """Return a number with the separators of this language."""
+        return number.translate(str.maketrans(",.", self("separators")))
 
     def tell(self, sentence: str, *, begins: bool = False) -> Markup:
         """Return a sentence of aggopt for a page, marked if it stays English."""
@@ -65,7 +71,7 @@ class Texts:
 
         def translate(match: re.Match[str]) -> str:
             text = unescape(match[0])
-            return str(escape(self.translate(text) or text))
+            return escape(self.translate(text) or text)
 
         return Markup(re.sub(LABEL if has_entries else WORDS, translate, chart))
 
