@@ -251,8 +251,12 @@ def no_work(monkeypatch):
     )
 
 
+gc.disable()  # until all is imported, which is no garbage
+
+
 def pytest_collection_finish():
     """Look less often for garbage, and not among what was imported, which stays."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

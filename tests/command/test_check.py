@@ -153,7 +153,6 @@ TOLD_BY_GROUPS = {
     ("name", "trusted"),
     [
         ("people.csv", True),
-        pytest.param("people.csv", False, marks=pytest.mark.slow),
         pytest.param("people.parquet", False, marks=pytest.mark.slow),
     ],
 )

@@ -36,7 +36,7 @@ def bound_in_units(x, k, seconds):
 def test_no_partition_of_small_tables_goes_below():
     rng = np.random.default_rng(7)
     shares = []
-    for number in range(30):
+    for number in range(15):
         k = int(rng.integers(2, 4))
         n = int(rng.integers(2 * k, 10))
         x = rng.normal(size=(n, int(rng.integers(1, 4)))).round(rng.integers(0, 3))
@@ -109,7 +109,7 @@ def test_edges(rows):
 def test_no_partition_of_weighted_records_goes_below():
     rng = np.random.default_rng(8)
     shares = []
-    for number in range(20):
+    for number in range(10):
         k = int(rng.integers(2, 4))
         n = int(rng.integers(2 * k, 9))
         x = rng.normal(size=(n, 2)).round(1)
@@ -139,32 +139,32 @@ def test_a_record_of_weight_2_is_two_records_in_a_group():
 def test_no_partition_into_close_groups_goes_below():
     shares = []
     free_shares = []
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         k = int(rng.integers(1, 4))
         t = float(rng.choice([0.1, 0.15, 0.2, 0.3]))
         Z, values = oracle.instance(seed, int(rng.integers(6, 9)), seed % 2 == 0)
         best = float(oracle.least(Z, values, k, Fraction(str(t))))
-        bound = loss_bound(Z, k, scale="none", confidential=values, t=t, bound=0.1)
+        bound = loss_bound(Z, k, scale="none", confidential=values, t=t, bound=0.05)
         assert bound <= best * (1 + 1e-12)
         shares.append(bound / best)
-        free_shares.append(bound_in_units(Z, k, 0.1) / best)
+        free_shares.append(bound_in_units(Z, k, 0.05) / best)
     assert np.median(shares) > max(0.8, np.median(free_shares))
 
 
 def test_a_smaller_t_costs_more():
     values = np.argsort(np.argsort(X[:, 0] + RNG.normal(size=len(X)))) // 8
     bounds = [
-        loss_bound(X, 3, scale="none", confidential=values, t=t, bound=0.3)
+        loss_bound(X, 3, scale="none", confidential=values, t=t, bound=0.15)
         for t in (0.25, 0.15, 0.08)
     ]
     assert sorted(bounds) == bounds
-    assert bound_in_units(X, 3, 0.3) < bounds[0]
+    assert bound_in_units(X, 3, 0.15) < bounds[0]
     groups = local_search(X, 3, scale="none", confidential=values, t=0.08)
     assert bounds[2] < groups.loss
     two = np.column_stack([values, values[::-1]])
-    both = loss_bound(X, 3, scale="none", confidential=two, t=0.15, bound=0.3)
-    assert both > bound_in_units(X, 3, 0.3)
+    both = loss_bound(X, 3, scale="none", confidential=two, t=0.15, bound=0.15)
+    assert both > bound_in_units(X, 3, 0.15)
     constant = np.ones(len(X))
     with pytest.warns(UserWarning, match="one value"):
         free = loss_bound(X, 3, scale="none", confidential=constant, t=0.1, bound=0.05)
@@ -181,7 +181,7 @@ TREE = {"low": [0, 1], "high": [2, 3]}
 def test_no_partition_that_satisfies_a_requirement_goes_below(kind):
     rng = np.random.default_rng(11)
     shares = []
-    while len(shares) < 8:
+    while len(shares) < 4:
         k = int(rng.integers(2, 4))
         n = int(rng.integers(2 * k + 1, 9))
         x = rng.normal(size=(n, 2)).round(1)
@@ -353,7 +353,7 @@ def test_a_certificate_has_the_budget_that_it_is_given():
     for method in (mdav, partial(local_search, effort="fast")):
         gaps = [
             method(X, 5).with_bound(bound).certificate.gap
-            for bound in ("none", 0.01, "quick", 1)
+            for bound in ("none", 0.01, "quick", 0.5)
         ]
         assert sorted(gaps, reverse=True) == gaps
         assert method(X, 5).certificate.gap == gaps[2]
