@@ -5,10 +5,10 @@ a suppressed cell is a value of its own.  Each combination that occurs in a tabl
 keys must be that of k records.
 
 The search takes the subsets of a table's columns, the cheapest first, and suppresses
-them in rare records of which k then are equal.  Rare records that are left become equal
-with records of frequent combinations that keep k.  Both are repeated, as a cell may be
-in several tables.  Then cells are restored, of equal records together, as long as all
-combinations stay frequent.
+them in rare records if k of these then are equal.  The other rare records become equal
+to records of frequent combinations, which keep k records.  Both steps are repeated,
+because a cell may be in several tables.  Then cells of equal records are published
+again, together, as long as all combinations stay frequent.
 
 Bound: a record whose original combination is rare loses a cell in that table, because
 only records with that combination can publish it.  A record that is rare in several
@@ -31,7 +31,7 @@ MOST_COLUMNS = 12  # of a record's rare tables, whose subsets are tried for the 
 
 @dataclass(frozen=True, eq=False)
 class SuppressedCells:
-    """The cells that are left, and what the suppressed ones cost.
+    """The published cells, and the price of the suppressed ones.
 
     Attributes
     ----------

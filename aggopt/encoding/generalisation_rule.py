@@ -1,4 +1,4 @@
-"""What an attribute publishes about a group in a true statement, and what it costs."""
+"""Rules for true statements about groups: their form and their loss."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Tables of keys: what a job that names some may ask for besides."""
+"""Checks of tables of keys, and of the other settings of a job that has some."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -22,7 +22,7 @@ class JobSections(Protocol):
 
 
 def require_key_tables(job: JobSections) -> None:
-    """Refuse tables of keys that say nothing, and settings that contradict them.
+    """Refuse tables of keys without effect, and settings that contradict them.
 
     Raises
     ------

@@ -111,7 +111,7 @@ def list_boxes(
     Raises
     ------
     MemoryLimitError
-        A list of so many members does not fit into memory.
+        A list of `max_members` members does not fit into memory.
     """
     from aggopt.algorithms.boxes import list_kernels as kernels
 

@@ -55,8 +55,8 @@ class Nearest(NamedTuple):
     work
         Distances that were computed, as entries.
     is_cut, interrupted
-        Whether the lists are shorter than usual, for want of memory; whether Ctrl-C
-        ended the search.
+        Whether the lists are shorter than usual, because memory is short; and whether
+        Ctrl-C ended the search.
     """
 
     order: Labels

@@ -35,14 +35,17 @@ LOCAL = (1e-3, 1e15)  # range of the scales of records: one may be far from all 
 LOCAL_WEIGHTS, PLAIN_WEIGHTS = (0.05, 20.0), (1e-3, 1e3)  # ranges of omega
 PROMISED_WEIGHTS = (0.05, 1e3)  # groups that satisfy a promise have far members
 CELLS = 4_000_000  # records times classes, for which a promise has rows
-CELL = 6.0  # entries that are visited in the time of a cell of a promise
-PAIR = 8.0  # the same of an unlisted pair and a row
-ENTRY = 30.0  # the same of listing an entry
-FOUND, UNLISTED = 10.0, 250.0  # the same of a pair in reach, and of one not listed
-SEPARATED = 15.0  # the same of two pairs that share a record, in all separations
-LISTED = 80.0  # the same of a pair when the lists change
-CACHED, FAR = 0.6, 50_000  # share of the time for few records, and n per share beyond
-ROUND = 5e5  # entries that are visited in the time which a round takes besides
+# Times of parts of a round, measured in entries that a step visits in that time:
+CELL = 6.0  # a cell of a promise
+PAIR = 8.0  # an unlisted pair and a row of a promise
+ENTRY = 30.0  # an entry that is listed
+FOUND = 10.0  # a pair in reach
+UNLISTED = 250.0  # a pair in reach that is not listed
+SEPARATED = 15.0  # two pairs that share a record, in all separations
+LISTED = 80.0  # a pair when the lists change
+ROUND = 5e5  # all other parts of the round
+CACHED = 0.6  # share of these times if all records stay in the cache
+FAR = 50_000  # the share rises by 1 for each FAR records, up to 1
 DISTANT = 0.3  # reduced cost of a pair that leaves the lists, by what is paid for it
 STILL = 1e-20  # square of a movement that is none
 FIRST_VIOLATION = 0.02  # of cuts that enter; halved when none is left
@@ -57,7 +60,7 @@ class RoundEffort:
     Attributes
     ----------
     restarts, length
-        A round has so many restarts, after `length` steps each.
+        Number of restarts of a round, and of steps before each.
     triangles
         New triangles of a record, at most.
     together
@@ -222,7 +225,6 @@ class PairProgram:
         cuts = self.pool.cuts
         sides = self.pool.sides(self.k)
         row_start = np.zeros(len(sides) + 1, np.int64)
-        columns, entries = np.empty(0, np.int32), np.empty(0)
         room = self._count_entries(cuts)
         columns, entries = np.empty(room, np.int32), np.empty(room)
         size = rows.list_row_entries(

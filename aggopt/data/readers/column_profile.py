@@ -61,7 +61,7 @@ class ColumnProfile:
         The number of text entries in a CSV file that are not numbers, by either decimal
         point.
     whole
-        Whether they are whole numbers, if need be spelled 3.0, as where some miss.
+        Whether they are whole numbers, also if spelled 3.0, as in columns with holes.
     numbered
         Whether it counts the records: whole numbers, each one more than another.
     thousands

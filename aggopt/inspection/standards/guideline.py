@@ -91,7 +91,7 @@ class Guideline(Section):
     name
         Its name on the command line.
     title, scope
-        What it is, and to which data it applies.
+        Its full title, and the data that it is about.
     sources, criteria
         Its documents by name, and its lines.
     """

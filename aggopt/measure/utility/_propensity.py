@@ -164,7 +164,7 @@ def _stack_records(original: Any, released: Any) -> tuple[Floats, Labels, Bool]:
     Raises
     ------
     MemoryLimitError
-        Categories have so many levels that the columns do not fit memory.
+        Categories have too many levels: the columns do not fit memory.
     """
     frames = [frame[is_complete(frame)] for frame in read_frames(original, released)]
     if not all(map(len, frames)):

@@ -1,4 +1,4 @@
-"""Compiled trials: a few near groups are dissolved, and their records grouped anew.
+"""Compiled trials: a few near groups are dissolved, and new ones are made.
 
 Importing this imports numba.
 """

@@ -1,4 +1,4 @@
-"""Simulated annealing: few near groups are dissolved at a time and made anew."""
+"""Simulated annealing: few near groups are dissolved and remade at a time."""
 
 from math import inf
 

@@ -117,7 +117,7 @@ class Collection:
             self._grow()
 
     def _is_full(self, groups: int, members: int) -> bool:
-        """Whether so many further groups and members may not fit."""
+        """Whether these numbers of further groups and members may not fit."""
         a = self.arrays
         return 2 * (len(self) + groups) >= len(a.slots) or a.start[
             len(self)

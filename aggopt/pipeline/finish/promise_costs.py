@@ -1,4 +1,4 @@
-"""Notes on what requirements of groups cost at least, and what they cost here."""
+"""Notes on the least cost of requirements of groups, and on their cost here."""
 
 import numpy as np
 

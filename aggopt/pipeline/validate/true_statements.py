@@ -1,4 +1,4 @@
-"""Statements that are true of whole groups: what they cannot be published with."""
+"""Refusals of settings that true statements about groups do not support."""
 
 from collections.abc import Collection
 
