@@ -17,7 +17,7 @@ from aggopt.pipeline.aggregate.units_and_records import (
 from aggopt.pipeline.finish.evaluate import count_changes_as_written, evaluate
 from aggopt.pipeline.finish.linkage import keep_linkage
 from aggopt.pipeline.finish.notes import collect_notes
-from aggopt.pipeline.finish.rounding import measure_drifts
+from aggopt.pipeline.finish.rounding_notes import measure_drifts
 from aggopt.pipeline.partition.partition_table import partition_table
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.inputs import Progress, load_job, read_progress

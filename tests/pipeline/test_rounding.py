@@ -20,7 +20,7 @@ from aggopt.encoding.clock import Clock
 from aggopt.errors import JobError
 from aggopt.experiments.compare_solvers import compare
 from aggopt.job import Output
-from aggopt.pipeline.finish import rounding
+from aggopt.pipeline.finish import published_values, rounding_notes
 from aggopt.pipeline.finish.rounding import round_to_grid
 from aggopt.pipeline.prepare.published_grid import choose_decimals
 from aggopt.release.manifest import Drift
@@ -369,8 +369,8 @@ def matrix(*columns):
 
 
 def said(table, before, after):
-    moved = rounding.measure_drifts(table, before, after)
-    return rounding.describe_rounding_effects(table, before, after, moved)
+    moved = rounding_notes.measure_drifts(table, before, after)
+    return rounding_notes.describe_rounding_effects(table, before, after, moved)
 
 
 def test_the_note_has_the_largest_move_of_any_attribute() -> None:
@@ -392,11 +392,11 @@ def test_moves_that_floats_do_not_show_are_not_said() -> None:
         (1.1e-15, 0.0, True),
         (0.0, 1.1e-15, True),
     ):
-        notes = rounding.describe_rounding_effects(
+        notes = rounding_notes.describe_rounding_effects(
             table, masked, after, {"a": Drift(0.1, mean, variance)}
         )
         assert bool(notes) is shown
-    assert rounding.describe_rounding_effects(table, masked, after, {}) == []
+    assert rounding_notes.describe_rounding_effects(table, masked, after, {}) == []
 
 
 def test_dates_are_rounded_to_the_units_of_their_clocks() -> None:
@@ -404,18 +404,18 @@ def test_dates_are_rounded_to_the_units_of_their_clocks() -> None:
     parts = Clock(pa.timestamp("ms"), 0, 1)
     table = given(APART, APART, APART, clocks={"a": minutes, "b": parts})
     before = matrix(*[[0.4, 0.4, 1.7, 1.7]] * 3)
-    after = rounding._round_numbers(table, before)
+    after = published_values.round_numbers_of_table(table, before)
     assert after.tolist() == matrix([0, 0, 2, 2], [0, 0, 2, 2], before[:, 2]).tolist()
     assert {
         n: each.step
-        for n, each in rounding.measure_drifts(table, before, after).items()
+        for n, each in rounding_notes.measure_drifts(table, before, after).items()
     } == {"a": 60.0, "b": 1e-3, "c": 0.1}
     (note,) = said(table, before, after)
     assert note.startswith(
         "Published values are rounded (decimals = 1, 'a' to minutes, 'b' to "
         "milliseconds): means"
     )
-    still = rounding.measure_drifts(table, after, after)
+    still = rounding_notes.measure_drifts(table, after, after)
     assert {name: each.mean for name, each in still.items()} == dict.fromkeys("abc", 0)
 
 
@@ -425,7 +425,7 @@ def test_only_the_column_of_a_date_is_rounded_to_its_clock() -> None:
     table = given(APART, APART, clocks={"b": parts}, output=plain)
     before = matrix(*[[0.4, 0.4, 1.7, 1.7]] * 2)
     assert (
-        rounding._round_numbers(table, before).tolist()
+        published_values.round_numbers_of_table(table, before).tolist()
         == matrix(before[:, 0], [0, 0, 2, 2]).tolist()
     )
 
@@ -433,31 +433,33 @@ def test_only_the_column_of_a_date_is_rounded_to_its_clock() -> None:
 def test_drift_is_of_each_attribute_that_varies() -> None:
     constant = [5.0] * 4
     before = matrix(constant, [0.04, 0.04, 2.0, 2.0])
-    found = rounding.measure_drifts(
+    found = rounding_notes.measure_drifts(
         given(constant, APART), before, matrix(constant, APART)
     )
     assert found == {
         "b": Drift(0.1, pytest.approx(0.02), pytest.approx(1 / 0.98**2 - 1))
     }
-    one = rounding.measure_drifts(given(APART), matrix([1.04] * 4), matrix([1.0] * 4))
+    one = rounding_notes.measure_drifts(
+        given(APART), matrix([1.04] * 4), matrix([1.0] * 4)
+    )
     assert one == {"a": Drift(0.1, pytest.approx(0.04), 0.0)}
 
 
 def test_drift_counts_in_standard_deviations_and_without_sign() -> None:
     table = given([0.0, 0.0, 8.0, 8.0], output=Output(decimals=0))
     before = matrix([0.4, 0.4, 7.6, 7.6])
-    found = rounding.measure_drifts(table, before, before + 0.4)["a"]
+    found = rounding_notes.measure_drifts(table, before, before + 0.4)["a"]
     assert (found.step, found.mean) == (1.0, pytest.approx(0.1))
-    wide = rounding.measure_drifts(table, matrix([0, 0, 8, 8]), matrix([1, 1, 7, 7]))[
-        "a"
-    ]
+    wide = rounding_notes.measure_drifts(
+        table, matrix([0, 0, 8, 8]), matrix([1, 1, 7, 7])
+    )["a"]
     assert wide.variance == pytest.approx(1 - 9 / 16)
 
 
 def test_drift_far_from_zero_is_exact() -> None:
     far = 1e12 + np.array(APART)
     moved = matrix(far) + 2.0**-13  # the least that floats of this size show
-    found = rounding.measure_drifts(given(far), matrix(far), moved)["a"]
+    found = rounding_notes.measure_drifts(given(far), matrix(far), moved)["a"]
     assert (found.mean, found.variance) == (2.0**-13, 0.0)
 
 
@@ -485,11 +487,11 @@ def test_whole_numbers_are_rounded_once_to_their_type() -> None:
         (Output(digits="full", round_integers=True), None),
     ):
         table = given(APART, output=output, whole=True)
-        assert rounding.measure_drifts(table, before, after)["a"].step == step
+        assert rounding_notes.measure_drifts(table, before, after)["a"].step == step
     floats = given(APART, output=Output(decimals=1, round_integers=True))
-    assert rounding.measure_drifts(floats, before, after)["a"].step == 0.1
+    assert rounding_notes.measure_drifts(floats, before, after)["a"].step == 0.1
     full = given(APART, output=Output(digits="full"), whole=True)
-    assert rounding.measure_drifts(full, after, after) == {}
+    assert rounding_notes.measure_drifts(full, after, after) == {}
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -498,7 +500,7 @@ def test_what_its_type_rounds_further_than_floats_do_is_said(sign) -> None:
     plain, table = matrix(constant, APART, wide), given(constant, APART, wide)
     for share, count in ((0.9, 0), (1.1, 1)):
         moved = plain + sign * share * matrix([0] * 4, [2e-6, 0, 0, 0], [0] * 4)
-        found = rounding._list_typed_notes(table, plain, moved)
+        found = rounding_notes._list_typed_notes(table, plain, moved)
         assert len(found) == count
     assert found == [
         "'b' was rounded to its type: the certificate is of the values before, the "
@@ -509,15 +511,15 @@ def test_what_its_type_rounds_further_than_floats_do_is_said(sign) -> None:
 def test_a_range_is_as_wide_on_both_sides_of_zero() -> None:
     x = [-1.0, -1.0, 1.0, 1.0]
     moved = matrix(x) + matrix([1e-6, 0, 0, 0])
-    assert rounding._list_typed_notes(given(x), matrix(x), moved) == []
+    assert rounding_notes._list_typed_notes(given(x), matrix(x), moved) == []
 
 
 def collapsed(before, after, **how):
     columns = before.T.tolist()
     how = {"labels": range(len(before)), **how}
     table = given(*columns, **how)
-    few = rounding._list_single_value_notes(table, before, after)
-    return [*few, *rounding._list_equal_group_notes(table, before, after)]
+    few = rounding_notes._list_single_value_notes(table, before, after)
+    return [*few, *rounding_notes._list_equal_group_notes(table, before, after)]
 
 
 def test_a_group_without_a_value_publishes_no_zero() -> None:
@@ -575,7 +577,7 @@ def test_groups_that_publish_what_another_does_are_counted_in_each_block() -> No
 )
 def test_whatat_most_is_rounded_up(moved, said):
     moves = {"a": Drift(0.1, moved, 0.5), "b": Drift(0.1, 0.0, moved)}
-    note = rounding.describe_rounding_effects(
+    note = rounding_notes.describe_rounding_effects(
         given(APART), *[np.array([APART]).T] * 2, moves
     )[0]
     assert f"moved by at most {said} standard deviations" in note

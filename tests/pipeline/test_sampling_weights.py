@@ -17,7 +17,7 @@ from aggopt.core.record_weights import scale_to_mean_one
 from aggopt.data.table import Table
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.measure import il
-from aggopt.pipeline.finish.rounding import publish_weights
+from aggopt.pipeline.finish.published_values import publish_weights
 from aggopt.pipeline.review.review_release import assess_release
 from aggopt.release.audit.audit import audit_release
 

@@ -11,7 +11,8 @@ from aggopt.engine.state.run_state import BlockState, Shift
 from aggopt.engine.storage.scratch_files import sum_arrays
 from aggopt.engine.validate.values import require_distinct_means
 from aggopt.models.covariance_mean import MomentSums
-from aggopt.pipeline.finish.rounding import find_time_steps, make_drift
+from aggopt.pipeline.finish.rounding import find_time_steps
+from aggopt.pipeline.finish.rounding_notes import make_drift
 from aggopt.pipeline.prepare.published_grid import choose_decimals
 from aggopt.release.manifest import Drift
 

@@ -29,11 +29,8 @@ from aggopt.job import Mean
 from aggopt.partition.registry import PARTITIONERS
 from aggopt.pipeline.aggregate.table_parts import PresentRows
 from aggopt.pipeline.finish.evaluate import compute_rounding_distance
-from aggopt.pipeline.finish.rounding import (
-    publish_values,
-    publish_weights,
-    round_numbers,
-)
+from aggopt.pipeline.finish.published_values import publish_values, publish_weights
+from aggopt.pipeline.finish.rounding import round_numbers
 from aggopt.pipeline.partition.methods import (
     list_dominance_requirements,
     make_weight_arguments,

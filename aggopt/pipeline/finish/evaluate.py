@@ -18,7 +18,8 @@ from aggopt.encoding.clock import Clock
 from aggopt.errors import TableError
 from aggopt.job import Output
 from aggopt.measure import WHOLE, Assessment, Measure, assess
-from aggopt.pipeline.finish.rounding import choose_time_step, round_release
+from aggopt.pipeline.finish.published_values import round_release
+from aggopt.pipeline.finish.rounding import choose_time_step
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.prepare.inputs import Progress, read_progress
 from aggopt.pipeline.prepare.published_grid import choose_decimals

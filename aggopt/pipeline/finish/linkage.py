@@ -8,7 +8,7 @@ from aggopt.partition.shared.result import Partition
 from aggopt.pipeline.aggregate.aggregate_table import aggregate_table
 from aggopt.pipeline.aggregate.units_and_records import copy_to_records
 from aggopt.pipeline.finish.evaluate import measure_if_varying
-from aggopt.pipeline.finish.rounding import round_release
+from aggopt.pipeline.finish.published_values import round_release
 from aggopt.pipeline.partition.merged_groups import (
     MergeableGroups,
     describe_merging,

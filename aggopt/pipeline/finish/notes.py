@@ -24,7 +24,7 @@ from aggopt.pipeline.aggregate.aggregate_table import AggregatedTable
 from aggopt.pipeline.aggregate.table_parts import describe_strata
 from aggopt.pipeline.finish.evaluate import Evaluation
 from aggopt.pipeline.finish.promise_costs import describe_promise_costs
-from aggopt.pipeline.finish.rounding import describe_rounding_effects
+from aggopt.pipeline.finish.rounding_notes import describe_rounding_effects
 from aggopt.pipeline.partition.partitioned_table import PartitionedTable
 from aggopt.pipeline.validate.infeasibility import explain_single_group
 from aggopt.pipeline.waves.wave import LaterWave
