@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import pyarrow as pa
 
 from aggopt.core.column_names import count_numeric_names, list_confusable_names
@@ -46,7 +47,9 @@ from aggopt.pipeline.prepare.memory_check import (
     NUMBER,
     require_memory_to_read,
 )
+from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.risk_limits import describe_unsure_limits
+from aggopt.release.audit.unprotected_columns import find_linking_columns
 
 PUBLISHED = ("confidential", "other")  # as they are
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
@@ -145,12 +148,32 @@ def check_table(
     notes += describe_formulas(published, job.released_input)
     notes += describe_unsure_limits(job.privacy)
     notes += explain_policies(path, table, job, obstacles, profiles)
+    if first is None:
+        notes += describe_linking_columns(table, job)
     if not has_text_entries(path):
         notes += _list_names_lost_in_csv(table, columns)
     code = codes[0] if codes else 0
     return CheckResult(
         len(table), columns, (*wrong, *obstacles), tuple(notes), code=code
     )
+
+
+def describe_linking_columns(table: pa.Table, job: Job) -> list[str]:
+    """Return a note on columns that would link the records of units, if any."""
+    if not job.roles.unit or job.pseudonym:
+        return []
+    frame = nw.from_native(table, eager_only=True)
+    roles = job.roles
+    linking = find_linking_columns(
+        combine_codes(encode_entries(frame[name]) for name in roles.combination),
+        combine_codes(encode_entries(frame[name]) for name in roles.unit),
+        {
+            name: encode_entries(frame[name])
+            for name in roles.other + roles.confidential
+        },
+        job.privacy.k,
+    )
+    return [] if linking is None else [linking.describe_remedies()]
 
 
 def list_column_notes(

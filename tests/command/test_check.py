@@ -11,7 +11,7 @@ from command.test_cli import JOB, here  # noqa: F401
 from tables import ROLES_AND_K, people, put_partitioner
 from test_input_contract import CASES, TABLE
 
-from aggopt import mask
+from aggopt import Job, mask
 from aggopt.core.memory import format_size
 from aggopt.errors import AggoptError
 from aggopt.inspection.check import check_table
@@ -360,6 +360,19 @@ def test_roles_are_shown_though_another_section_is_refused(here, aggopt, section
     assert "?" not in out.split("Obstacle")[0]
     assert re.search("'age' +quasi-identifier ", out)
     assert re.search("'name' +identifier ", out)
+
+
+def test_a_column_that_links_the_records_of_units_is_noted(here, aggopt):  # noqa: F811
+    frame = people()[["age"]].assign(home=np.arange(40) // 2, pay=np.arange(40) // 2)
+    roles = {"quasi-identifier": ["age"], "unit": ["home"], "confidential": ["pay"]}
+    job = Job(roles=roles, privacy={"k": 3})
+    (here / "job.toml").write_text(job.to_toml())
+    said = "'pay' shows which records belong to one unit: 20 of 20 units have a value"
+    for pay, noted in ((frame["pay"], True), (frame["pay"] // 2, False)):
+        frame.assign(pay=pay).to_csv(here / "people.csv", index=False)
+        code, out, _ = aggopt(*CHECK)
+        assert code == 0
+        assert (said in " ".join(out.split())) is noted
 
 
 def test_commas_that_may_separate_thousands_are_noted(here, aggopt):  # noqa: F811

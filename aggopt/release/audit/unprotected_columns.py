@@ -147,9 +147,22 @@ class LinkingColumns:
     rare: int
     total: int
 
+    @property
+    def _shows(self) -> str:
+        """The columns and the verb of a sentence on them."""
+        names = join_names([repr(name) for name in self.columns], NAMED)
+        return f"{names} {agree(len(self.columns), 'shows', 'show')}"
+
+    def describe_remedies(self) -> str:
+        """Return a sentence on the units that are linked, and the remedies."""
+        return (
+            f"{self._shows} which records belong to one unit: {self.linked:,} of "
+            f"{self.total:,} units have a value that no other unit has. Recode such a "
+            "column into few classes, mask it as a quasi-identifier, or drop it."
+        )
+
     def describe(self, k: int) -> str:
         """Return the text on the columns, and on the units that they expose."""
-        names = join_names([repr(name) for name in self.columns], NAMED)
         count = self.unique or self.rare
         exposed = (
             f"{is_or_are(count)} unique"
@@ -157,9 +170,8 @@ class LinkingColumns:
             else describe_small_groups(count, k)
         )
         return (
-            f"{names} {agree(len(self.columns), 'shows', 'show')} which records belong "
-            f"to one unit, and {count:,} of {self.total:,} units {exposed} with these "
-            "links"
+            f"{self._shows} which records belong to one unit, and {count:,} of "
+            f"{self.total:,} units {exposed} with these links"
         )
 
 
