@@ -21,7 +21,8 @@ extensions = [
     "sphinxcontrib.typer",
     "_site",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
