@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from aggopt.partition._univariate import univariate as univariate
     from aggopt.partition._vmdav import vmdav as vmdav
     from aggopt.partition.block_partition import in_blocks as in_blocks
-    from aggopt.partition.neighbour_bound import loss_bound as loss_bound
     from aggopt.partition.registry import PARTITIONERS as PARTITIONERS
     from aggopt.partition.registry import Partitioner as Partitioner
+    from aggopt.partition.shared.neighbour_bound import loss_bound as loss_bound
     from aggopt.partition.shared.result import Partition as Partition
 
 _HOMES = {  # of the names that are not methods
@@ -52,7 +52,7 @@ _HOMES = {  # of the names that are not methods
     "Recommendation": "_recommend",
     "correlated_blocks": "_correlated_blocks",
     "in_blocks": "block_partition",
-    "loss_bound": "neighbour_bound",
+    "loss_bound": "shared.neighbour_bound",
     "recommend": "_recommend",
 }
 _MERGED = ("blocked_certified", "local_search_certified", "univariate_certified")

@@ -14,9 +14,9 @@ from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats, Labels, check_group_size, check_vector
 from aggopt.errors import SolverError
 from aggopt.models import univariate as model
-from aggopt.partition.neighbour_bound import prove_loss
 from aggopt.partition.registry import AttributeUse, Bound, Partitioner
 from aggopt.partition.shared.evidence import Budget, Evidence
+from aggopt.partition.shared.neighbour_bound import prove_loss
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.settings import Grouping
 from aggopt.solvers import Certificate, Solver, Status, choose_solver

@@ -15,7 +15,7 @@ from aggopt.core.validation import check_groups, is_whole_number, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition.block_partition import call_with_progress
-from aggopt.partition.neighbour_bound import read_budget
+from aggopt.partition.shared.neighbour_bound import read_budget
 from aggopt.partition.shared.result import Partition
 from aggopt.privacy.closeness import suppress_constant_warnings
 from aggopt.privacy.models.t_closeness import Closeness

@@ -27,8 +27,8 @@ from aggopt.partition.constraints import (
     combine_constraints,
 )
 from aggopt.partition.merging import merge_with_nearest
-from aggopt.partition.neighbour_bound import prove_promised_loss
 from aggopt.partition.neighbours import find_neighbours
+from aggopt.partition.shared.neighbour_bound import prove_promised_loss
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import scale_records
 from aggopt.privacy.closeness import warn_of_constant

@@ -9,8 +9,8 @@ from aggopt.core.deadline import Progress
 from aggopt.core.record_weights import compute_plain_group_means, group_sse
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
-from aggopt.partition.neighbour_bound import prove_promised_loss, read_budget
 from aggopt.partition.shared.evidence import Budget
+from aggopt.partition.shared.neighbour_bound import prove_promised_loss, read_budget
 from aggopt.partition.shared.scaling import scale_with_weights
 from aggopt.privacy.distance import compute_starts
 from aggopt.privacy.requirement import Requirement, sort_by_group

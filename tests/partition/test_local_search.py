@@ -23,8 +23,8 @@ from aggopt.partition._local_search.search import (
     anneal_labels,
     improve_labels,
 )
-from aggopt.partition.neighbour_bound import loss_bound
 from aggopt.partition.neighbours import find_neighbours
+from aggopt.partition.shared.neighbour_bound import loss_bound
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)

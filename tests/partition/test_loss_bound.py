@@ -10,7 +10,7 @@ from aggopt.algorithms.pair_bound import nearest
 from aggopt.core.record_weights import compute_sse
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import loss_bound, mdav
-from aggopt.partition.neighbour_bound import prove_loss
+from aggopt.partition.shared.neighbour_bound import prove_loss
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(300, 4)) + 4 * RNG.integers(0, 3, size=(300, 1))

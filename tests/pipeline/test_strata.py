@@ -18,7 +18,7 @@ from aggopt.core.standardise import Scale
 from aggopt.data.context.strata import RecordStrata
 from aggopt.errors import AggoptError, InfeasibleInputError
 from aggopt.partition import loss_bound, mdav
-from aggopt.partition.neighbour_bound import read_budget
+from aggopt.partition.shared.neighbour_bound import read_budget
 from aggopt.pipeline.partition.subsets import (
     SingleStratumPerGroup,
     add_stratum_requirement,

@@ -15,7 +15,7 @@ from aggopt.core.types import F64, I64, Labels
 from aggopt.core.validation import check_group_size
 from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.errors import JobError
-from aggopt.partition.neighbour_bound import prove_loss
+from aggopt.partition.shared.neighbour_bound import prove_loss
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import HEADER, is_gap_closed, make_certificate_rows
 

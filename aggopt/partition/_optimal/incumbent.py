@@ -15,8 +15,8 @@ from aggopt.partition._optimal.columns import (
     compute_group_sse,
     group_columns,
 )
-from aggopt.partition.neighbour_bound import prove_loss
 from aggopt.partition.shared.evidence import has_equal_records, make_certificate
+from aggopt.partition.shared.neighbour_bound import prove_loss
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import (
     NONE,

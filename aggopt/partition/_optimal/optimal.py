@@ -37,9 +37,9 @@ from aggopt.partition._optimal.incumbent import (
     Incumbent,
     ScaledIncumbent,
 )
-from aggopt.partition.neighbour_bound import read_budget
 from aggopt.partition.registry import Bound, Partitioner
 from aggopt.partition.shared.evidence import make_certificate
+from aggopt.partition.shared.neighbour_bound import read_budget
 from aggopt.partition.shared.restricted_master import require_highs
 from aggopt.partition.shared.result import Partition
 from aggopt.partition.shared.scaling import (

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from aggopt.core.record_weights import compute_sse
 from aggopt.core.types import F64, Labels
 from aggopt.errors import JobError
-from aggopt.partition.neighbour_bound import (
+from aggopt.partition.shared.neighbour_bound import (
     BUDGETS,
     prove_promised_loss,
     read_budget,

@@ -13,8 +13,8 @@ from aggopt.core.plural import plural
 from aggopt.core.types import Labels
 from aggopt.core.validation import copy_labels
 from aggopt.errors import JobError
-from aggopt.partition.neighbour_bound import read_budget
 from aggopt.partition.shared.evidence import QUICK, Evidence
+from aggopt.partition.shared.neighbour_bound import read_budget
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers.certificate import HEADER, make_certificate_rows, sum_certificates
 
