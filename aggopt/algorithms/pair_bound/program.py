@@ -218,8 +218,7 @@ class PairProgram:
     def build(self) -> None:
         """List the entries of all rows in the listed pairs."""
         self.pairs = rows.link_pairs(self.keys, self.n)
-        distances = np.empty(len(self.keys))
-        rows.measure_pairs(self.records, self.pairs, distances)
+        distances = rows.measure_pairs(self.records, self.pairs)
         masses = self.masses[self.pairs.first] * self.masses[self.pairs.second]
         costs = distances * self.unit * masses
         cuts = self.pool.cuts
@@ -347,8 +346,8 @@ class PairProgram:
         for start, stop in iterate_leaves(self.boxes):
             first, second = self._find_pairs(reaches, tops, start, stop)
             self.work += PAIR * len(first) * len(self.pool.promises) / self.n
-            listed = np.empty(len(first), np.int32)
-            rows.mark_listed(self.pairs, first, second, listed)
+            keys = first.astype(np.int64) * self.n + second
+            listed = rows.find_listed(self.keys, keys)
             reduced = np.empty(len(first))
             certificate.add_unlisted(
                 self.records,
@@ -573,9 +572,8 @@ class PairProgram:
             cuts.ends.T,
             cuts.caps.T,
         ):
-            number = np.empty(len(first), np.int32)
-            first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
-            rows.mark_listed(self.pairs, first, second, number)
+            low, high = np.minimum(first, second), np.maximum(first, second)
+            number = rows.find_listed(self.keys, low.astype(np.int64) * self.n + high)
             is_idle[number[number >= 0]] = False
         return is_idle
 

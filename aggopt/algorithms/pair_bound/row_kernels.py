@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.algorithms.pair_bound.box_kernels import measure
 from aggopt.core.compiled import unrefcounted, unrefcounted_inlined
 from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats
@@ -84,33 +83,38 @@ class Cuts(NamedTuple):
 
 def link_pairs(keys: I64, n: int) -> PairLists:
     """Return the pairs of sorted keys first * n + second."""
+    from scipy.sparse import coo_array
+
     first = (keys // n).astype(np.int32)
     second = (keys % n).astype(np.int32)
-    degrees = np.bincount(first, minlength=n) + np.bincount(second, minlength=n)
-    start = np.concatenate([[0], np.cumsum(degrees)])
-    pairs = PairLists(
+    number = np.arange(len(keys), dtype=np.int32)
+    # lower records come first, and in both parts by key: so lists ascend
+    ends = np.concatenate([second, first]), np.concatenate([first, second])
+    lists = coo_array((np.tile(number, 2), ends), shape=(n, n)).tocsr()
+    return PairLists(
         first,
         second,
-        start,
-        np.empty(2 * len(keys), np.int32),
-        np.empty(2 * len(keys), np.int32),
+        lists.indptr.astype(np.int64),
+        lists.indices.astype(np.int32, copy=False),
+        lists.data,
     )
-    fill_lists(pairs, start[:-1].copy())
-    return pairs
 
 
-@unrefcounted
-def fill_lists(pairs: PairLists, place: I64) -> None:
-    """Fill in the pairs of each record; `place` (n,) are the beginnings."""
-    for p in range(len(pairs.first)):  # sorted by first, then second: lists ascend
-        i = pairs.first[p]
-        j = pairs.second[p]
-        pairs.other[place[i]] = j
-        pairs.number[place[i]] = p
-        place[i] += 1
-        pairs.other[place[j]] = i
-        pairs.number[place[j]] = p
-        place[j] += 1
+def find_listed(keys: I64, sought: I64) -> I32:
+    """Return the numbers of some keys (q,) among sorted keys, -1 if not listed."""
+    if not len(keys):
+        return np.full(len(sought), -1, np.int32)
+    at = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+    return np.where(keys[at] == sought, at, -1).astype(np.int32)
+
+
+def measure_pairs(records: Floats, pairs: PairLists) -> Floats:
+    """Return the squared distances (m,) of the pairs, as `measure` does."""
+    total = np.zeros(len(pairs.first))
+    for values in records.T:
+        gaps = values[pairs.first] - values[pairs.second]
+        total += gaps * gaps
+    return total
 
 
 @unrefcounted_inlined
@@ -131,20 +135,6 @@ def find_pair(pairs: PairLists, i: int, j: int) -> int:
     """Return the number of the pair of two records; -1 if it is not listed."""
     at = find_sorted(pairs.other, pairs.start[i], pairs.start[i + 1], j)
     return pairs.number[at] if at >= 0 else -1
-
-
-@unrefcounted
-def mark_listed(pairs: PairLists, first: I32, second: I32, listed: I32) -> None:
-    """Set `listed` (q,) to the numbers of some pairs, -1 if not listed."""
-    for e in range(len(first)):
-        listed[e] = find_pair(pairs, first[e], second[e])
-
-
-@unrefcounted
-def measure_pairs(records: Floats, pairs: PairLists, distances: Floats) -> None:
-    """Set distances (m,) to the squares of those of the pairs."""
-    for p in range(len(distances)):
-        distances[p] = measure(records, pairs.first[p], pairs.second[p])
 
 
 @unrefcounted_inlined
