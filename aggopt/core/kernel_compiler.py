@@ -5,8 +5,8 @@ its callers, which are optimised again.  A kernel that only kernels call needs n
 it is typed, lowered and linked, and each kernel that Python calls is optimised as a
 whole.  Numba also tries some ten rules at each operation to find the type of its
 result, when it types and again when it lowers; this pipeline does so only once for
-operands of equal types.  Last, the code of an entry of an array, `x[i, j]`, is a third
-as long as numba's, which copies the description of the array first.
+operands of equal types.  Last, the code of an entry of an array, `x[i, j]`, and of a
+loop over a range is less than half as long as numba's, which copies descriptions.
 
 Neither changes the results of a kernel.  Importing this imports numba.
 """
@@ -24,6 +24,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary, ll  # type: ignore[attr-defined]
 from numba.core.compiler_machinery import register_pass
 from numba.core.environment import lookup_environment
+from numba.core.ir_utils import get_definition, guard
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
@@ -31,6 +32,8 @@ from numba.np.arrayobj import fix_integer_index, load_item, store_item
 LINKED = "aggopt-linked"  # name of this kind of a library in a cache
 ENVIRONMENT = "_ZN08NumbaEnv"  # name of the Python environment in a module
 RECURSIVE = ".numba.unresolved$"  # a call whose machine code is looked up by name
+
+ITERATIONS = ("getiter", "iternext", "pair_first", "pair_second")
 
 INHERITED = ("nrt", "error_model", "fastmath", "boundscheck", "debuginfo")
 """Flags of a kernel that the compiled code of an operation depends on."""
@@ -192,7 +195,56 @@ def _is_used(name: str, text: str) -> bool:
 
 
 class _Lower(Lower):
-    """Numba's lowering, but for entries of arrays."""
+    """Numba's lowering, but for entries of arrays and loops over ranges."""
+
+    def lower_expr(self, resty: Any, expr: Any) -> Any:
+        """Return the value of an expression."""
+        kind = self.typeof(expr.value.name) if expr.op in ITERATIONS else None
+        if expr.op == "getiter" and self._counts_up(expr.value, kind):
+            return self._begin_range(expr.value, resty)
+        if expr.op == "iternext" and isinstance(kind, types.RangeIteratorType):
+            return self._continue_range(expr.value, resty)
+        if isinstance(kind, types.Pair) and isinstance(kind.first_type, types.Integer):
+            place = 0 if expr.op == "pair_first" else 1
+            return self.builder.extract_value(self.loadvar(expr.value.name), place)
+        return super().lower_expr(resty, expr)
+
+    def _counts_up(self, iterable: Any, kind: Any) -> bool:
+        """Whether a variable is a range with steps of 1."""
+        if not isinstance(kind, types.RangeType):
+            return False
+        call = guard(get_definition, self.func_ir, iterable)
+        return getattr(call, "op", "") == "call" and len(call.args) < 3
+
+    def _begin_range(self, iterable: Any, resty: Any) -> Any:
+        """Return an iterator: the next number, end, step, and how many are left."""
+        builder = self.builder
+        state = self.loadvar(iterable.name)
+        start, stop, step = (builder.extract_value(state, i) for i in range(3))
+        size = builder.sub(stop, start)
+        zero = size.type(0)
+        is_empty = builder.icmp_signed("<=", size, zero)
+        left = builder.select(is_empty, zero, size)
+        next_, count = (cgutils.alloca_once(builder, size.type) for _ in range(2))
+        builder.store(start, next_)
+        builder.store(left, count)
+        iterator = self.context.get_constant_undef(resty)
+        for place, value in enumerate((next_, stop, step, count)):
+            iterator = builder.insert_value(iterator, value, place)
+        return iterator
+
+    def _continue_range(self, iterator: Any, resty: Any) -> Any:
+        """Return the next number of a range, and whether there is one."""
+        builder = self.builder
+        state = self.loadvar(iterator.name)
+        next_, _, step, count = (builder.extract_value(state, i) for i in range(4))
+        left, value = builder.load(count), builder.load(next_)
+        is_valid = builder.icmp_signed(">", left, left.type(0))
+        with builder.if_then(is_valid):
+            builder.store(builder.sub(left, left.type(1), flags=["nsw"]), count)
+            builder.store(builder.add(value, step), next_)
+        pair = builder.insert_value(self.context.get_constant_undef(resty), value, 0)
+        return builder.insert_value(pair, is_valid, 1)
 
     def lower_getitem(
         self, resty: Any, expr: Any, value: Any, index: Any, signature: Any

@@ -77,6 +77,25 @@ def reverse(x, is_even, last, total):
             x[i, j] = 10 * x[-1 - i, j] if is_even[last - i] else x[i, -1]
     x[0, -1] = total[0]
     total[-1] = x[n - 1][0]
+
+@compiled
+def count(a, b, step):
+    total = last = 0
+    for i in range(b):
+        total += 1
+    for i in range(a, b):
+        last = 7 * last + i
+    for i in range(a, b, 2):
+        last = 5 * last + i
+    for i in range(b, a, step):
+        last = 3 * last + i
+        for j in range(i):
+            total += j
+            i += 1
+    up = range(a, b) if step > 0 else range(b, a, -2)
+    for i in up:
+        total += i
+    return 1000 * total + last
 """
 
 CALL = """
@@ -128,6 +147,16 @@ def test_entries_are_those_of_python_in_any_order_of_memory(called):
         "    print(both[:2] == both[2:], both[0] != x.tolist())"
     )
     assert called(run) == "\n".join(["True True"] * 3)
+
+
+def test_loops_over_ranges_are_those_of_python(called):
+    run = (
+        "cases = [(a, b, s) for a in (-2, 0, 3) for b in (-1, 0, 4) for s in (-1, 2)]\n"
+        "print([c for c in cases if kernels.count(*c) != kernels.count.py_func(*c)])\n"
+        "try: kernels.count(1, 2, 0)\n"
+        "except ValueError as error: print(error)"
+    )
+    assert called(run) == "[]\nrange() arg 3 must not be zero"
 
 
 def test_a_kernel_that_only_kernels_call_has_no_machine_code(called):

@@ -69,6 +69,17 @@ def test_groups_of_records_hold_records_of_k_units(person):
     assert 0 < proof.bound <= proof.objective
 
 
+def test_what_k_units_cost_is_compared_with_k_records():
+    frame = members()
+    search = {"method": "local_search"}
+    units = aggopt.mask(frame, of(OF_RECORDS, 5, partition=search))
+    records = aggopt.mask(frame, of(OF_RECORDS, 5, partition=search, unit=False))
+    kept, free = (r.blocks[0].certificate.objective for r in (units, records))
+    (note,) = (note for note in units.notes if "more than those before" in note)
+    assert note.startswith("Groups with units >= 5: ")
+    assert f" lose {np.floor(1000 * (kept / free - 1)) / 10:.1f} % more than" in note
+
+
 @pytest.mark.parametrize("quasi", [OF_UNITS, OF_RECORDS])
 def test_a_written_release_is_counted_in_units_again(quasi, tmp_path):
     members().to_csv(tmp_path / "people.csv", index=False)
