@@ -10,6 +10,7 @@ from pydantic import ValidationError as Invalid
 
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.aggregate.kept_statistics import FORMULA, TABLE, list_plain_statistics
+from aggopt.core.plural import join_names
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._privacy import Privacy, Treatment
 from aggopt.partition.shared.settings import WAYS
@@ -176,10 +177,23 @@ def make_validation_error(tried: Sequence[Any], job: type[BaseModel]) -> JobErro
             return JobError(f"[{'.'.join(place)}]: {complaint}.", fix=_ENTRIES)
         case _ if wanted := _WANTED.get(".".join(_get_key_place(place))):
             return JobError(f"{describe_error(first)}.", fix=wanted)
+    absent = [str(e["loc"][0]) for e in wrong if _is_absent_section(e)]
+    if len(absent) == len(wrong):
+        sections = join_names([f"[{name}]" for name in absent], len(absent))
+        example = " with k = 5" if "privacy" in absent else ""
+        return JobError(
+            f"The job has no {sections}.",
+            fix=f"add {sections}{example}; `aggopt init` writes a commented job.",
+        )
     return JobError(
         f"The job cannot be used: {'; '.join(describe_error(e) for e in wrong)}.",
         fix=_ENTRIES,
     )
+
+
+def _is_absent_section(error: Any) -> bool:
+    """Return whether the error is that of a whole section which the job lacks."""
+    return error["type"] == "missing" and error["loc"] in (("roles",), ("privacy",))
 
 
 def _make_form_error(

@@ -217,8 +217,11 @@ def test_blocks_in_a_file(tmp_path):
 
 
 def test_sections_that_must_be_there():
-    with refused(JobError):
+    with refused(JobError, "[roles]", "[privacy]"):
         Job()
+    with refused(JobError, "[privacy]", "k = 5") as error:
+        Job(roles={"quasi-identifier": ["a"]})
+    assert "[roles]" not in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["k = ", "[privacy]\nk = 3"])
