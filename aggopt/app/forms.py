@@ -10,7 +10,8 @@ from aggopt.app.texts import FIRST, Texts
 from aggopt.errors import JobError
 
 Form = Mapping[str, str]
-SHARED = {"attributes", "weights", "time_limit"}  # settings that all methods take
+ALONE = "individual_ranking"  # its groups, and k, are of each column by itself
+TIMED = (None, "local_search", "optimal", "blocked")  # methods with a time limit
 TYPE_FIELDS = {  # keys in the section of a column, by what they hold
     "kind": "choice",
     "format": "text",
@@ -86,10 +87,14 @@ def write_form_fields(text: str, form: Form) -> str:
         if {"l", "t"} & {*parse_section(text, "privacy")}:
             values[repair] = None  # nothing is left to repair
     partition = parse_section(text, "partition")
-    method = partition.get("method")
-    if values.get(("partition", "method"), method) != method:
-        others = {("partition", key): None for key in {*partition} - SHARED}
-        values = others | values
+    method = values.get(("partition", "method"), before := partition.get("method"))
+    if method != before:
+        taken = {"time_limit"} if method in TIMED else set()
+        taken |= set() if method == ALONE else {"attributes", "weights"}
+        if ALONE in (method, before):
+            scope = "blocks" if method == ALONE else "combination"
+            values["privacy", "scope"] = scope
+        values = {("partition", key): None for key in {*partition} - taken} | values
     return job_text.replace_keys(text, values)
 
 
@@ -125,9 +130,7 @@ def write_form_roles(
 
 def read_comparison_settings(form: Form) -> dict[str, Any]:
     """Return the values of k, the methods and the largest linkage of a comparison."""
-    k, methods = (
-        form.get(name, "").replace(",", " ").split() for name in ("k", "methods")
-    )
+    k, methods = (form.get(n, "").replace(",", " ").split() for n in ("k", "methods"))
     share = read_field("at_most", form.get("at_most", ""), None, "number")
     return {
         "k": [parse_field("k", word, "whole number") for word in k],

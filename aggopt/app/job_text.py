@@ -102,9 +102,9 @@ def remove_titles(text: str) -> str:
 
 
 def remove_empty_settings(text: str) -> str:
-    """Return a proposed job without its manual and without empty lists."""
+    """Return a proposed job without its manual, empty lists and usual attributes."""
     sections = {
-        name: {key: value for key, value in section.items() if value not in ([], {})}
+        name: {key: v for key, v in section.items() if v not in ([], {}, "together")}
         for name, section in parse_job(text).items()
     }
     return tomlkit.dumps({name: keys for name, keys in sections.items() if keys})

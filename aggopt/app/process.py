@@ -88,9 +88,8 @@ class ComputingProcess:
         outcome = await result
         self._result = None
         if outcome["event"] == "done":
-            keep(outcome["result"])
-        problem, fix = outcome.get("problem", ""), outcome.get("fix", "")
-        self._show(Activity(outcome["event"], task, problem=problem, fix=fix))
+            keep(outcome.pop("result"))
+        self._show(Activity(outcome.pop("event"), task, **outcome))
 
     async def cancel(self) -> None:
         """End the task that runs within a second, unless it names its files; once."""

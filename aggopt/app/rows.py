@@ -26,7 +26,7 @@ async def read_window(
     part = table.slice(first, WINDOW)
     names = part.column_names[column : column + COLUMNS]
     columns = [part[name].to_pylist() for name in names]
-    rows = [list(row) for row in zip(*columns, strict=True)]
+    rows = list(zip(*columns, strict=True))
     return {"names": names, "first": first, "records": len(table), "rows": rows}
 
 

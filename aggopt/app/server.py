@@ -190,10 +190,9 @@ class Page:
             return PlainTextResponse("A form is expected.", 415)
         try:
             body = (await request.body()).decode()
-            fields = parse_qsl(body, keep_blank_values=True, max_num_fields=20_000)
+            form = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=20_000))
         except ValueError:  # it is no form
-            fields = []
-        form = dict(fields)
+            form = {}
         step = form.get("screen", "")
         try:
             if self.session.table or name in ("table", "language", "cancel", "quit"):

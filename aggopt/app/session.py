@@ -75,8 +75,7 @@ class PageSession:
     def undecided(self) -> list[dict[str, Any]]:
         """The columns of the table that have no role."""
         roles = parse_roles(self.job)
-        columns = self.table.get("columns", [])
-        return [column for column in columns if column["name"] not in roles]
+        return [c for c in self.table.get("columns", []) if c["name"] not in roles]
 
     @property
     def is_changed(self) -> bool:

@@ -7,7 +7,7 @@ from string import Formatter
 
 import pytest
 
-from aggopt.app.forms import FIELDS
+from aggopt.app.forms import ALONE, FIELDS, write_form_fields
 from aggopt.app.texts import FIRST, LANGUAGES, Texts, read_catalogue
 from aggopt.job import Job
 from aggopt.job.roles import Roles
@@ -95,6 +95,12 @@ def test_a_job_takes_each_choice():
     for (section, key), holds in FIELDS.items():
         for value in filter(None, choices[key]) if holds == "choice" else ():
             assert Job(**JOB | {section: JOB.get(section, {}) | {key: value}})
+    settings = '[partition]\nattributes = "together"\ntime_limit = 9\nbound = "none"\n'
+    for method in choices["method"]:
+        chosen = tomllib.loads(write_form_fields(settings, {"method": method}))
+        privacy = {"k": 3, **chosen.pop("privacy", {})}
+        assert Job(**JOB | chosen | {"privacy": privacy})
+        assert ("scope" in privacy) == (method == ALONE)
 
 
 def test_the_script_is_small_and_reaches_nothing_else():
