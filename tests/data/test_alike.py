@@ -63,3 +63,22 @@ def test_entries_that_do_differ_are_allowed_by_name_and_counted() -> None:
 def test_letters_that_differ_stay_apart() -> None:
     assert fold("Stra\u00dfe") == fold("STRASSE")
     assert fold("a") != fold("\u00e1")
+
+
+def test_missing_entries_of_several_spellings_are_refused(tmp_path) -> None:
+    treated = {"confidential": {"ill": {"missing": "own value"}}, "repair": "merge"}
+    requirement = job(t=0.5, distance="equal", **treated)
+    path = tmp_path / "people.csv"
+    for missing, is_refused in (
+        ([".", "NA"], True),
+        (["", "null"], True),
+        (["NA"], False),
+    ):
+        table(["flu", *missing]).to_csv(path, index=False)
+        if is_refused:
+            with refused(TableError, "'ill'"):
+                aggopt.mask(path, requirement)
+        else:
+            assert aggopt.mask(path, requirement).audit.holds
+    nothing = table(["flu", None, np.nan])
+    assert aggopt.mask(nothing, requirement).audit.holds

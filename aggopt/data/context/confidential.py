@@ -129,6 +129,14 @@ def make_confidential(
     requirements = tuple(
         require(column, privacy) for require in makers if require is not None
     )
+    spellings = sum(value is None for value in values.distinct)
+    if spellings > 1 and requirements:
+        raise TableError(
+            f"Missing entries have {spellings} spellings, which a requirement would "
+            "count as one value, and the release has them apart.",
+            fix='spell what is missing in one way (no "NA" beside an empty entry), or '
+            "as a value of its own, such as not asked, if it differs in meaning.",
+        )
     alike = _count_alike(values.distinct)
     if alike and requirements and treatment.alike == "refuse":
         raise TableError(
