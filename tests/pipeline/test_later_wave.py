@@ -1,6 +1,7 @@
 """A wave in the groups of an earlier one: held back, placed, counted, or refused."""
 
 import json
+from shutil import copytree
 
 import numpy as np
 import pandas as pd
@@ -41,11 +42,19 @@ def kept(folder, changes="refuse", **more):
     }
 
 
+@pytest.fixture(scope="module")
+def first_wave(tmp_path_factory):
+    """A folder with the table of the first wave, and its release."""
+    folder = tmp_path_factory.mktemp("first")
+    people(60).to_csv(folder / "one.csv", index=False)
+    aggopt.mask(folder / "one.csv", job()).write(folder / "a.csv")
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path):
-    people(60).to_csv(tmp_path / "one.csv", index=False)
-    aggopt.mask(tmp_path / "one.csv", job()).write(tmp_path / "a.csv")
-    return tmp_path
+def folder(first_wave, tmp_path):
+    """A copy of these files."""
+    return copytree(first_wave, tmp_path, dirs_exist_ok=True)
 
 
 def later(gone=4, new=13, changed=3):

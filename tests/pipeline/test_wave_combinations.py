@@ -308,7 +308,9 @@ def census(n=200, seed=0):
     )
 
 
-@pytest.mark.parametrize("k", [3, 5, 10])
+@pytest.mark.parametrize(
+    "k", [5, *(pytest.param(k, marks=pytest.mark.slow) for k in (3, 10))]
+)
 def test_three_waves_of_a_census_leave_k_in_all_pairs(tmp_path, k) -> None:
     persons, rng = census(seed=k), np.random.default_rng(k)
     table, tables = persons[:160], ["one", "two", "three"]
@@ -359,7 +361,7 @@ def test_the_remedies_of_a_refused_wave_make_it_hold(tmp_path, what) -> None:
         assert release.wave.changes.holds
 
 
-@pytest.mark.parametrize("k", [3, 5])
+@pytest.mark.parametrize("k", [pytest.param(3, marks=pytest.mark.slow), 5])
 def test_each_earlier_release_counts_with_its_own_k(tmp_path, k) -> None:
     """A public file of k = 6 in groups of a scientific one, and the next year."""
     people(60, 0, "plain").to_csv(tmp_path / "one.csv", index=False)

@@ -36,21 +36,21 @@ def repaired(**how):
 
 
 @pytest.mark.parametrize(
-    ("hangs", "solver", "status"),
+    ("hangs", "solver", "limit", "status"),
     [
-        ("keeps the lock", hanging.keeps_the_lock, Status.UNANSWERED),
-        ("aborts", hanging.aborts, Status.FAILED),
+        ("keeps the lock", hanging.keeps_the_lock, 3, Status.UNANSWERED),
+        ("aborts", hanging.aborts, 60, Status.FAILED),
     ],
     ids=["hangs", "aborts"],
 )
 def test_merged_groups_are_returned_where_highs_and_the_solver_end_badly(
-    tmp_path, monkeypatch, hangs, solver, status
+    tmp_path, monkeypatch, hangs, solver, limit, status
 ):
     monkeypatch.setattr(
         promised_bound, "PIECES", ()
     )  # whose solver is another, and slow
     hanging.hang_highs(tmp_path, monkeypatch, hangs)
-    found, merged = repaired(time_limit=1, solver=solver)
+    found, merged = repaired(time_limit=limit, solver=solver)
     assert found.certificate.status is status
     assert found.certificate.objective <= merged
 
