@@ -178,8 +178,8 @@ def test_of_equally_near_categories_those_are_published_that_keep_counts(
         tied = plurality(mixed()[name], release.labels, **ORDERS.get(name, {}))
         assert note == (
             f"{name!r}: in {tied.tied} of {groups} groups several categories are "
-            "equally near; of these such were published that the counts of categories "
-            f"differ by {off(name, release)} records in all."
+            "equally near. aggopt published those that change the counts of categories "
+            f"least: by {off(name, release)} records in all."
         )
         assert off(name, release) == tied.ties.objective
 

@@ -292,11 +292,11 @@ def describe_ties(
     Counts of categories differ by this `difference`.
     """
     counts = "weighted counts" if weighted else "counts"
-    these = "these, block by block," if by_block else "these"
+    blocks = ", block by block" if by_block else ""
     return (
         f"{name!r}: in {tied} of {plural(groups, 'group')} several categories are "
-        f"equally near; of {these} such were published that the {counts} of categories "
-        f"differ by {difference:g} records in all."
+        f"equally near. aggopt published those that change the {counts} of categories "
+        f"least{blocks}: by {difference:g} records in all."
     )
 
 
