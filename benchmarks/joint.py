@@ -1,7 +1,9 @@
 """Every correlation kept: SI, certificates, speed, beside P3M and published figures.
 
-Run:  python benchmarks/joint.py [means | settings | kin | rivals | large | groups]
-Without a name all of them.  Data, sizes k and partitions that are named as well are
+Run:  python benchmarks/joint.py                      means and settings, ten minutes
+      python benchmarks/joint.py [means | settings | kin | rivals | large | groups]
+      python benchmarks/joint.py all                  hours
+Data, sizes k and partitions that are named as well are
 shown alone, as in `groups Tarragona 3 10 mdav`.  The reference tables are fetched once,
 or read from the folder AGGOPT_DATA names.
 
@@ -243,7 +245,7 @@ PARTS = {f.__name__: f for f in (means, settings, kin, rivals, large, groups)}
 
 def main() -> None:
     p3m(np.arange(18.0).reshape(9, 2) ** 2, np.arange(9) // 3, keep="covariance")
-    for name in chosen(PARTS):
+    for name in chosen(PARTS) if sys.argv[1:] else ("means", "settings"):
         PARTS[name]()
 
 
