@@ -35,13 +35,16 @@ settings.register_profile(
     "random", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 # The examples of a test are the same in each run: no verdict depends on luck.
-settings.register_profile("same", settings.get_profile("random"), derandomize=True)
+settings.register_profile(
+    "same", settings.get_profile("random"), derandomize=True, max_examples=50
+)
 settings.load_profile("same")
 
 # `make mutants` wants to know whether a test fails, the same each time, not why
 settings.register_profile(
     "mutants",
     settings.get_profile("same"),
+    max_examples=100,
     database=None,
     phases=[Phase.explicit, Phase.generate],
 )
