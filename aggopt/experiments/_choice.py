@@ -84,7 +84,7 @@ class Tried:
         JobError
             `at_most` is not a share.
         """
-        limit = self.at_most if at_most is None else check_linkage_limit(at_most)
+        limit = self.at_most if at_most is None else read_at_most(at_most)
         within = [
             point
             for point in self.front
@@ -94,7 +94,7 @@ class Tried:
 
     def recommendation(self, at_most: float | None = None) -> str:
         """Describe the recommended point, or the closest one if none qualifies."""
-        limit = self.at_most if at_most is None else check_linkage_limit(at_most)
+        limit = self.at_most if at_most is None else read_at_most(at_most)
         point = self.recommended(limit)
         condition = f"At most {format_short_percent(limit)} linked"
         if point is not None:
@@ -143,7 +143,7 @@ def format_short_percent(share: float) -> str:
     return f"{round(100 * share, 1):g} %"
 
 
-def check_linkage_limit(share: object) -> float:
+def read_at_most(share: object) -> float:
     """Return the largest share of linked records as a number from 0 to 1.
 
     Raises

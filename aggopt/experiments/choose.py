@@ -8,7 +8,7 @@ from typing import Any
 
 from aggopt.core.plugins.loading import trust_files
 from aggopt.experiments._cache import Cache
-from aggopt.experiments._choice import Choices, check_linkage_limit, require_loss
+from aggopt.experiments._choice import Choices, read_at_most, require_loss
 from aggopt.experiments._choice_grid import AXES, list_choice_cells, make_choice_point
 from aggopt.experiments._choice_grid import ChoicePoint as ChoicePoint
 from aggopt.experiments.grid_run import Run, Tables, require_jobs
@@ -41,7 +41,7 @@ class Choosing:
     ) -> "Choosing":
         """Return the choice that `choose` makes, nothing of it done; raises as that."""
         require_loss(loss)
-        limit = check_linkage_limit(at_most)
+        limit = read_at_most(at_most)
         check_time_limit(time_limit)
         with trust_files(trust):
             varied = {name: axes.get(name) for name in AXES}

@@ -251,7 +251,7 @@ PARTITIONERS = Registry(
 
 
 def require_bound_used(section: Grouping, missing: str) -> None:
-    """Refuse a budget for the bound if the method or the missing values leave no use.
+    """Refuse a budget for the bound that the method or missing values leave unused.
 
     `missing` is the policy on missing values.
     """

@@ -94,7 +94,7 @@ def _require_better(data: model.Data, numbers: F64, loss: float) -> F64 | None:
 
 
 def find_possible_pairs(data: model.Data, prices: F64, gap: float) -> np.ndarray:
-    """Return which pairs (p,) occur in some release that loses at most `gap` more."""
+    """Return which pairs (p,) can occur in a release within `gap` of the bound."""
     is_possible = np.zeros(len(data.box), np.bool_)
     for b in range(len(data.loss)):
         taken, excess = model.choose_dearest_copies(data, prices, b)
