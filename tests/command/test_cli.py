@@ -350,7 +350,7 @@ def test_an_edited_template_is_a_job(here, aggopt):
 def test_individual_ranking_stands_ready_in_the_template(here, aggopt):
     aggopt("init", "people.csv", "--out", "new.toml")
     text = (here / "new.toml").read_text()
-    assert 'Leave the line "attributes" out with individual_ranking' in text
+    assert 'With individual_ranking, delete the line "attributes"' in text
     ways = ("# cost = ", "# centroids = ")
     ready = "\n".join(line[2:] for line in text.splitlines() if line.startswith(ways))
     ready += '\nmethod = "individual_ranking"\nsolver = "dynamic"\n'
