@@ -210,6 +210,7 @@ def test_a_german_page_has_no_english_sentence(protected):
             screen in ("protect", "compare", "release")
         )
         assert "Distribution of" not in page
+        assert not re.search(r"<bdi>(below|[\d.-]+ (to|and))", page)
     protected.post("/language", language="en")
 
 

@@ -102,6 +102,6 @@ def _compile(sentence: str) -> re.Pattern[str]:
     """Return the pattern of a sentence: a field of one letter is a number."""
     pattern = ""
     for text, name, _, _ in Formatter().parse(sentence):
-        entry = r"\d[\d,.]*" if name and len(name) == 1 else ".+?"
+        entry = r"-?\d[\d,.-]*" if name and len(name) == 1 else ".+?"
         pattern += re.escape(text) + (f"(?P<{name}>{entry})" if name else "")
     return re.compile(pattern, re.DOTALL)
