@@ -52,9 +52,10 @@ _TEXT = """\
 {state}
 
 [roles]
-# Each column is in one of these lists. The comments state what aggopt found in
-# {records} records. aggopt proposes to mask all that others may know of a person. Move
-# columns that others do not know to confidential: l or t under [privacy] protects them.
+# Each column is in one of these lists. The comments state what aggopt
+# found in {records} records. It proposes to mask all that others may know of a person.
+# Move columns that others do not know to confidential: l or t under [privacy] protects
+# them.
 {roles}
 {types}
 # [attributes.NAME]        # the type of a quasi-identifier that its entries do not show
