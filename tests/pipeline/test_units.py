@@ -75,9 +75,9 @@ def test_what_k_units_cost_is_compared_with_k_records():
     units = aggopt.mask(frame, of(OF_RECORDS, 5, partition=search))
     records = aggopt.mask(frame, of(OF_RECORDS, 5, partition=search, unit=False))
     kept, free = (r.blocks[0].certificate.objective for r in (units, records))
-    (note,) = (note for note in units.notes if "more than those before" in note)
+    (note,) = (note for note in units.notes if "the groups before the repair" in note)
     assert note.startswith("Groups with units >= 5: ")
-    assert f" lose {np.floor(1000 * (kept / free - 1)) / 10:.1f} % more than" in note
+    assert f" cost {np.floor(1000 * (kept / free - 1)) / 10:.1f} % more here" in note
 
 
 @pytest.mark.parametrize("quasi", [OF_UNITS, OF_RECORDS])
