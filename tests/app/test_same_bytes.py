@@ -10,6 +10,7 @@ from aggopt.job import Job
 from aggopt.pipeline.mask import mask
 from aggopt.release.manifest import read_manifest_or_none
 
+ENDINGS = ("csv", "parquet", "xlsx", "sav")
 TREE = "flu;lung;any\nasthma;lung;any\nulcer;belly;any\n"
 
 
@@ -61,15 +62,8 @@ def write(table: pd.DataFrame, path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("variant", "ending"),
-    [
-        *((variant, "csv") for variant in VARIANTS),
-        ("units", "parquet"),
-        ("strata", "xlsx"),
-        ("weights", "sav"),
-    ],
-)
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_the_command_line_repeats_the_release(page, forked, ending, variant):
     folder = page.folder
     name = f"{variant}_{ending}"
