@@ -49,7 +49,10 @@ from aggopt.pipeline.prepare.memory_check import (
 )
 from aggopt.release.audit.counts import combine_codes, encode_entries
 from aggopt.release.audit.risk_limits import describe_unsure_limits
-from aggopt.release.audit.unprotected_columns import find_linking_columns
+from aggopt.release.audit.unprotected_columns import (
+    find_compositions,
+    find_linking_columns,
+)
 
 PUBLISHED = ("confidential", "other")  # as they are
 COSTLY = 500  # names of a column: fewer take no time that a person would notice
@@ -164,15 +167,13 @@ def describe_linking_columns(table: pa.Table, job: Job) -> list[str]:
         return []
     frame = nw.from_native(table, eager_only=True)
     roles = job.roles
-    linking = find_linking_columns(
-        combine_codes(encode_entries(frame[name]) for name in roles.combination),
-        combine_codes(encode_entries(frame[name]) for name in roles.unit),
-        {
-            name: encode_entries(frame[name])
-            for name in roles.other + roles.confidential
-        },
-        job.privacy.k,
-    )
+    units = combine_codes(encode_entries(frame[name]) for name in roles.unit)
+    originals = combine_codes(encode_entries(frame[name]) for name in roles.combination)
+    public = {
+        name: encode_entries(frame[name]) for name in roles.other + roles.confidential
+    }
+    compositions = find_compositions(originals, units)
+    linking = find_linking_columns(compositions, units, public, job.privacy.k)
     return [] if linking is None else [linking.describe_remedies()]
 
 

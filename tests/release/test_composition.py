@@ -6,6 +6,7 @@ import pytest
 from aggopt.release.audit.unprotected_columns import (
     count_linked_units,
     describe_linked_units,
+    find_compositions,
 )
 
 PUBLISHED = np.array([0, 0, 0, 0, 0, 1])
@@ -13,9 +14,10 @@ ALONE = np.array([7, 7, 3, 3, 5, 5])  # 5 has another value
 
 
 def test_units_that_would_be_alone_are_counted_in_words() -> None:
-    (said,) = describe_linked_units(PUBLISHED, ALONE, 2)
+    (said,) = describe_linked_units(find_compositions(PUBLISHED, ALONE), 2)
     assert "make 1 of 3 units unique" in said
-    assert describe_linked_units(PUBLISHED[:4], np.array([7, 7, 3, 3]), 2) == []
+    pairs = find_compositions(PUBLISHED[:4], np.array([7, 7, 3, 3]))
+    assert describe_linked_units(pairs, 2) == []
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

@@ -14,11 +14,16 @@ from aggopt.release.audit.risk_limits import check_counted_limits
 from aggopt.release.audit.risks import record_risks
 from aggopt.release.audit.unprotected_columns import (
     describe_linked_units,
+    find_compositions,
     find_linking_columns,
 )
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])
 UNITS = np.array([0, 0, 1, 1, 2, 0])
+
+
+def describe(published, units, k) -> list[str]:
+    return describe_linked_units(find_compositions(published, units), k)
 
 
 def test_each_unit_counts_once_in_each_of_its_combinations():
@@ -70,21 +75,19 @@ def test_the_risk_of_a_record_is_by_units(units, risk):
 def test_units_are_compared_by_all_of_their_records():
     published = np.array([0, 1, 1, 0, 0, 1])  # units 0 and 1 have {0, 1}, 2 {0}, 3 {1}
     units = np.array([0, 0, 1, 1, 2, 3])
-    assert describe_linked_units(published, units, 1) == []
-    assert describe_linked_units(published, units, 2) == [
+    assert describe(published, units, 1) == []
+    assert describe(published, units, 2) == [
         "Units are not published. If somebody knew which records belong to one unit, "
         "the combinations of its records would make 2 of 4 units unique, and put 2 "
         "into groups smaller than 2. If a published column tells how large a unit is, "
         "make it a stratum."
     ]
-    assert "2 of 4 units" in describe_linked_units(published, units, 3)[0]
-    assert "and put 4 into" in describe_linked_units(published, units, 3)[0]
-    assert describe_linked_units(published[:4], units[:4], 2) == []
+    assert "2 of 4 units" in describe(published, units, 3)[0]
+    assert "and put 4 into" in describe(published, units, 3)[0]
+    assert describe(published[:4], units[:4], 2) == []
     sizes = np.array([0, 0, 0, 0])
-    assert (
-        "1 of 2 units" not in describe_linked_units(sizes, np.array([0, 0, 1, 1]), 3)[0]
-    )
-    assert "2 of 2 units" in describe_linked_units(sizes, np.array([0, 0, 0, 1]), 2)[0]
+    assert "1 of 2 units" not in describe(sizes, np.array([0, 0, 1, 1]), 3)[0]
+    assert "2 of 2 units" in describe(sizes, np.array([0, 0, 0, 1]), 2)[0]
 
 
 def test_an_audit_says_how_many_units_are_unique_and_of_how_many():
@@ -116,7 +119,7 @@ def household(seed):
 @pytest.mark.parametrize("k", [2, 4])
 def test_a_column_with_one_value_for_each_unit_links_its_records(seed, k):
     published, units, columns = household(seed)
-    found = find_linking_columns(published, units, columns, k)
+    found = find_linking_columns(find_compositions(published, units), units, columns, k)
     members = pd.DataFrame({"p": published, "u": units}).groupby("u")["p"]
     kinds = members.agg(lambda own: tuple(sorted(own)))
     shared = kinds.map(kinds.value_counts())
@@ -134,7 +137,10 @@ def test_columns_that_no_unit_is_alone_with_link_nothing():
     published, units, columns = household(0)
     for names in ([], ["own"], ["where"]):
         few = {name: columns[name] for name in names}
-        assert find_linking_columns(published, units, few, 3) is None
+        assert (
+            find_linking_columns(find_compositions(published, units), units, few, 3)
+            is None
+        )
     assert find_linking_columns(published, np.arange(90), columns, 3) is None
     assert (
         find_linking_columns(np.zeros(90, int), np.arange(90) // 2, columns, 3) is None

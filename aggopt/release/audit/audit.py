@@ -27,6 +27,7 @@ from aggopt.release.audit.unprotected_columns import (
     count_linked_units,
     count_unprotected,
     describe_linked_units,
+    find_compositions,
     find_identifying_columns,
     find_linking_columns,
 )
@@ -104,8 +105,9 @@ def audit_release(
     linking = None
     if units is not None and pseudonyms is None:
         columns = {**shared.public, **shared.unknown}
-        linking = find_linking_columns(shared.combination, units, columns, privacy.k)
-        disclosures += describe_linked_units(shared.combination, units, privacy.k)
+        compositions = find_compositions(shared.combination, units)
+        linking = find_linking_columns(compositions, units, columns, privacy.k)
+        disclosures += describe_linked_units(compositions, privacy.k)
     missing = audit.missing
     if missing and compatible:
         missing = replace(missing, compatible=count_compatible(frame, shared.coded))

@@ -176,12 +176,12 @@ class LinkingColumns:
 
 
 def find_linking_columns(
-    published: Labels, units: AnyInt, columns: Mapping[str, AnyInt], k: int
+    compositions: Labels, units: AnyInt, columns: Mapping[str, AnyInt], k: int
 ) -> LinkingColumns | None:
     """Return the columns that link the records of units; None if they expose no unit.
 
-    `published` is the combination of each record, (n,), `units` its unit, and `columns`
-    have the codes (n,) of what is published unchanged.
+    `compositions` are those of `find_compositions`, `units` (n,) is the unit of each
+    record, and `columns` have the codes (n,) of what is published unchanged.
     """
     units = np.unique(units, return_inverse=True)[1]
     are_several = np.bincount(units) > 1
@@ -203,7 +203,6 @@ def find_linking_columns(
         codes = combine_codes([codes, constant[name]])
         if (_is_linked(codes, units) >= target).all():
             break
-    compositions = _find_compositions(published, units)
     shared = np.bincount(compositions)[compositions]
     rare = int((target & (shared < k)).sum())
     if not rare:
@@ -231,13 +230,13 @@ def _is_linked(codes: Labels, units: AnyInt) -> Bool:
     return np.asarray(_has_one_code(codes, units) & _has_one_code(units, codes)[code])
 
 
-def describe_linked_units(published: Labels, units: Labels, k: int) -> list[str]:
+def describe_linked_units(compositions: Labels, k: int) -> list[str]:
     """Return a note on units that are rare by the combinations of all their records.
 
-    A release has no column with the numbers of units.  `published` is the combination
-    of each record, (n,), and `units` its unit.
+    A release has no column with the numbers of units.  `compositions` are those of
+    `find_compositions`.
     """
-    linked = count_linked_units((), published, units, k)
+    linked = Count.of((), compositions, k)
     if not linked.rare:
         return []
     return [
@@ -257,12 +256,16 @@ def count_linked_units(
     The combinations of a unit are counted with multiplicity.  `published` (n,) is the
     combination of `attributes` of each record, and `units` (n,) its unit.
     """
-    linked = Count.of(attributes, _find_compositions(published, units), k)
+    linked = Count.of(attributes, find_compositions(published, units), k)
     return replace(linked, what="unit")
 
 
-def _find_compositions(published: Labels, units: AnyInt) -> Labels:
-    """Return the composition of each unit, (units,), 0..m-1."""
+def find_compositions(published: Labels, units: AnyInt) -> Labels:
+    """Return the composition of each unit, (units,), 0..m-1, in the order of units.
+
+    Units of equal compositions have the same combinations, equally often.  `published`
+    (n,) is the combination of each record, and `units` (n,) its unit.
+    """
     order = np.lexsort((published, units))
     ends = np.flatnonzero(np.diff(units[order])) + 1
     compositions = [
